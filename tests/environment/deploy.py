@@ -1,0 +1,141 @@
+"""Build the application and deploy it to the AWS in use, unless just this stands there already.
+
+What others need to find it is written to `.local/`: `api-url`, `outputs.json`, and `sam-env.json` for
+`sam local --env-vars`.
+"""
+
+import fcntl
+import json
+import os
+import shlex
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tests.environment import clients, stack
+from tests.environment.adapt import architecture
+from tests.environment.build import build, sam
+from tests.environment.console import Problem, complain, say
+from tests.environment.emulator import Emulator
+from tests.environment.fingerprint import fingerprint
+from tests.environment.places import LOCAL, ROOT, STACK_NAME
+from tests.environment.up import up
+
+SECTIONS = {"ministack": "local", "localstack": "localstack"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """The application as it stands: on which emulator, at which address, and what its stack says of itself."""
+
+    emulator: Emulator
+    api_url: str
+    outputs: dict[str, str]
+
+
+def deploy(emulator: Emulator) -> Deployment:
+    """The application on this emulator, built and deployed only where something changed since the last time."""
+    with one_at_a_time():
+        chosen = parameters(emulator)
+        mark = fingerprint(chosen, target=emulator.name)
+        if not _stands(emulator, mark=mark):
+            stack.clear_away_broken(emulator.url)
+            _build_and_deploy(emulator, chosen=chosen)
+        return _write_down(emulator, mark=mark)
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Let two commands of one checkout deploy one after the other; the lock goes with the process, however it ends."""
+    LOCAL.mkdir(exist_ok=True)
+    with (LOCAL / "deploying").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def parameters(emulator: Emulator) -> dict[str, str]:
+    """The template's parameters: samconfig.toml's for this place, what this machine decides, what PARAMETERS says."""
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
+    section = config[SECTIONS.get(emulator.name, "local")]["deploy"]["parameters"]["parameter_overrides"]
+    said = shlex.split(os.environ.get("PARAMETERS", ""))
+    return {
+        "Architecture": architecture(),
+        "EndpointUrl": os.environ.get("FUNCTIONS_ENDPOINT_URL", emulator.url),
+        **dict(_pair(entry) for entry in (*section, *said)),
+    }
+
+
+def _pair(entry: str) -> tuple[str, str]:
+    """Name=value, as a pair."""
+    name, equals, value = entry.partition("=")
+    if not equals:
+        raise Problem(f"PARAMETERS are written Name=value, with spaces between, and {entry!r} is not.")
+    return name, value
+
+
+def _stands(emulator: Emulator, *, mark: str) -> bool:
+    """Whether the stack that stands there is the one that was deployed last, from just these files and parameters."""
+    standing = stack.find(emulator.url)
+    return standing is not None and standing.stands and _noted() == f"{mark} {standing.mark}"
+
+
+def _noted() -> str | None:
+    """What the last deployment wrote down when it was complete."""
+    try:
+        return (LOCAL / "deployed").read_text()
+    except OSError:
+        return None
+
+
+def _build_and_deploy(emulator: Emulator, *, chosen: dict[str, str]) -> None:
+    """The real `sam build` and the real `sam deploy`."""
+    say("Building (sam build) …")
+    template = build(target=emulator.name, parameters=chosen)
+    bucket = f"{STACK_NAME}-artifacts"
+    clients.s3(emulator.url).create_bucket(Bucket=bucket)
+    say(f"Deploying to {emulator} (sam deploy) …")
+    sam(
+        *("deploy", "--template-file", str(template), "--config-file", str(ROOT / "samconfig.toml")),
+        *("--config-env", SECTIONS[emulator.name], "--no-fail-on-empty-changeset", "--no-progressbar"),
+        *("--parameter-overrides", *(f"{name}={value}" for name, value in chosen.items())),
+        url=emulator.url,
+    )
+
+
+def _write_down(emulator: Emulator, *, mark: str) -> Deployment:
+    """Tell the other commands where the application is; the note that it is complete comes last."""
+    standing = stack.find(emulator.url)
+    if standing is None or not standing.stands:
+        raise Problem(f"The stack did not come to stand; it is {standing}.")
+    api_url = f"{emulator.url}/_aws/execute-api/{standing.outputs['ApiId']}/v1"
+    outputs = standing.outputs | {"ApiUrl": api_url}
+    (LOCAL / "outputs.json").write_text(json.dumps(outputs, indent=2))
+    (LOCAL / "sam-env.json").write_text(json.dumps(sam_environment(emulator), indent=2))
+    (LOCAL / "api-url").write_text(f"{api_url}\n")
+    (LOCAL / "deployed").write_text(f"{mark} {standing.mark}")
+    return Deployment(emulator=emulator, api_url=api_url, outputs=outputs)
+
+
+def sam_environment(emulator: Emulator) -> dict[str, dict[str, str]]:
+    """Each function's variables as deployed, with physical names, by the function's logical name."""
+    functions = clients.functions(emulator.url)
+    return {
+        logical: functions.get_function_configuration(FunctionName=physical)["Environment"]["Variables"]
+        for logical, physical in stack.physical_names(emulator.url, kind="AWS::Lambda::Function").items()
+    }
+
+
+def main() -> int:
+    """Start what is needed, deploy, and say where the API is."""
+    try:
+        deployment = deploy(up())
+    except Problem as problem:
+        return complain(problem)
+    say(f"AWS: {deployment.emulator}")
+    say(f"API: {deployment.api_url}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,96 @@
+"""Where things are: this checkout's folders, and the address of the AWS in use."""
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.environment.console import Problem
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCAL = ROOT / ".local"
+BUILT = ROOT / ".aws-sam" / "build"
+
+REGION = "us-east-1"
+STACK_NAME = "isolane"
+DEFAULT_PORT = 4566
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """The emulator that this checkout started: its process and its port."""
+
+    pid: int
+    port: int
+
+
+def started(*, local: Path = LOCAL) -> Started | None:
+    """What `up` wrote down about the emulator it started; None if it started none, or the note is torn."""
+    try:
+        note = json.loads((local / "emulator.json").read_text())
+        return Started(pid=note["pid"], port=note["port"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def is_ministack(pid: int) -> bool:
+    """Whether the process lives and is MiniStack: a number alone may have been given to another since."""
+    shown = subprocess.run(["ps", "-o", "stat=,command=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return "ministack" in shown.stdout and not shown.stdout.startswith("Z")
+
+
+def endpoint(environ: Mapping[str, str] = os.environ, *, local: Path = LOCAL) -> str:
+    """The AWS to use: AWS_ENDPOINT_URL, else PORT, else the emulator that this checkout started, else port 4566."""
+    if environ.get("AWS_ENDPOINT_URL"):
+        return checked(environ["AWS_ENDPOINT_URL"].rstrip("/"))
+    if environ.get("PORT"):
+        return f"http://localhost:{port_number(environ['PORT'])}"
+    ours = started(local=local)
+    return f"http://localhost:{ours.port if ours is not None else DEFAULT_PORT}"
+
+
+def checked(url: str) -> str:
+    """Refuse an address that is not one, or that is AWS itself: nothing here may reach a real account."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise Problem(f"AWS_ENDPOINT_URL must be an address like http://localhost:4566, and {url!r} is not.")
+    if parts.hostname.endswith((".amazonaws.com", ".amazonaws.com.cn", ".aws")):
+        raise Problem(f"AWS_ENDPOINT_URL names AWS itself ({parts.hostname}); these commands are for emulators only.")
+    return url
+
+
+def port_number(text: str) -> int:
+    """PORT as a number that a port can have."""
+    if not text.isdecimal() or not 0 < int(text) < 65536:
+        raise Problem(f"PORT must be a number from 1 to 65535, and {text!r} is not.")
+    return int(text)
+
+
+def port_of(url: str) -> int:
+    """The port that an address names, or its scheme's own."""
+    parts = urlsplit(url)
+    return parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def is_here(url: str) -> bool:
+    """Whether the address is this machine's own, so that an emulator may be started there."""
+    return urlsplit(url).hostname in LOOPBACK
+
+
+def harmless(environ: Mapping[str, str] = os.environ, *, url: str) -> dict[str, str]:
+    """The environment for a child process that talks to AWS: made-up keys, this address, no way to a real account."""
+    kept = {name: value for name, value in environ.items() if not name.startswith("AWS_") or name == "AWS_CA_BUNDLE"}
+    return kept | {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_REGION": REGION,
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
