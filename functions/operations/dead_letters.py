@@ -1,0 +1,83 @@
+"""Dead letters are kept where they can be listed and retried, and their tasks are failed.
+
+A message comes here in two ways: a worker put it aside with a reason, or SQS moved it after a thousand receives. Either
+way it becomes a row of State, and a task that is still waiting for it is failed.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from typing import Any
+
+from isolane.bindings import Bindings
+from isolane.consumer import Consumer, Message
+from isolane.deadline import Deadline
+from isolane.errors import Refused
+from isolane.json_edge import parse_object
+from isolane.observability import count, invocation, logger
+from isolane.task import Problem, Task, timestamp
+from isolane.tasks import Tasks
+
+PARTITION = "dead-letters"
+BACKSTOP = "received_too_often"
+"""The reason where SQS moved the message by itself."""
+_ABANDONED = "The task could not be carried out, and its message was put aside."
+
+
+class DeadLetters:
+    """What happens to each dead letter."""
+
+    def __init__(self, app: Bindings) -> None:
+        self._app = app
+
+    def bury(self, message: Message) -> None:
+        """Keeps the message under its id, so that twice is once, then fails its task."""
+        reason, body = _reason(message), str(message.record["body"])
+        task = _task(self._app.tasks, body)
+        self._app.state.put(
+            {
+                "pk": PARTITION,
+                "sk": task.task_id if task is not None else f"message#{message.message_id}",
+                "reason": reason,
+                "body": body,
+                "owner": task.owner if task is not None else None,
+                "at": timestamp(int(time.time() * 1000)),
+            }
+        )
+        if task is not None and not task.terminal:
+            self._app.tasks.abandon(task, Problem(code=reason, message=_ABANDONED))
+        count("dead_letters")
+        logger().error("dead letter", extra={"reason": reason, "task_id": task.task_id if task is not None else None})
+
+
+def _reason(message: Message) -> str:
+    attribute = (message.record.get("messageAttributes") or {}).get("reason") or {}
+    return str(attribute.get("stringValue") or BACKSTOP)
+
+
+def _task(tasks: Tasks, body: str) -> Task | None:
+    """The task that the message was for: only if message and row are of the same submission."""
+    try:
+        fields = parse_object(body)
+    except Refused:
+        return None
+    task_id, nonce = fields.get("task_id"), fields.get("nonce")
+    if not isinstance(task_id, str) or not task_id:
+        return None
+    task = tasks.find(task_id)
+    return task if task is not None and task.nonce == nonce else None
+
+
+@functools.cache
+def _dead_letters() -> tuple[DeadLetters, Consumer]:
+    app = Bindings.from_env()
+    return DeadLetters(app), Consumer(queue=app.score_dead_letters)
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """What Lambda calls."""
+    dead_letters, consumer = _dead_letters()
+    with invocation(entry="queue", context=context):
+        deadline = Deadline.after(context.get_remaining_time_in_millis() / 1000)
+        return consumer.consume(event, dead_letters.bury, deadline=deadline)

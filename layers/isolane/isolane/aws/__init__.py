@@ -1,0 +1,1 @@
+"""One file for each AWS service; the only files that call a boto3 client."""

@@ -1,0 +1,29 @@
+"""An S3 bucket: texts that are too large for a message or a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isolane.aws.failures import in_our_words
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """One bucket, by name. Every method is one call to S3."""
+
+    client: S3Client
+    name: str
+
+    def put_text(self, key: str, text: str) -> None:
+        with in_our_words():
+            self.client.put_object(
+                Bucket=self.name, Key=key, Body=text.encode(), ContentType="application/json; charset=utf-8"
+            )
+
+    def get_text(self, key: str) -> str:
+        with in_our_words():
+            return self.client.get_object(Bucket=self.name, Key=key)["Body"].read().decode()

@@ -1,0 +1,29 @@
+"""How long to wait before the next try: growing, and never in step with others."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+SHORTEST_S = 2.0
+LONGEST_S = 120.0
+
+Jitter = Callable[[float, float], float]
+
+
+def after_attempt(attempt: int, *, jitter: Jitter = random.uniform) -> float:
+    """Seconds to wait after the n-th counted attempt (1, 2, …) failed: 2, 4, 8, … to 120, the upper half at random."""
+    return _jittered(SHORTEST_S * 2 ** min(attempt - 1, 10), jitter=jitter)
+
+
+def after_waiting(age_s: float, *, jitter: Jitter = random.uniform) -> float:
+    """Seconds to wait where no attempt is counted: as long again as the message has waited, from 2 to 120.
+
+    Waiting in proportion to the age grows as doubling does, and needs nobody to count.
+    """
+    return _jittered(age_s, jitter=jitter)
+
+
+def _jittered(wait_s: float, *, jitter: Jitter) -> float:
+    longest = min(max(wait_s, SHORTEST_S), LONGEST_S)
+    return jitter(longest / 2, longest) if longest > SHORTEST_S else jitter(1.0, SHORTEST_S)

@@ -1,0 +1,39 @@
+"""A text that travels in a message or a row, or lies in the bucket with a pointer to it where it is too large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from isolane.aws.bucket import Bucket
+
+INLINE_BYTES = 240_000
+"""What fits into a message beside the other fields, as JSON text (the limit is 262,144 for the whole)."""
+
+
+@dataclass(frozen=True)
+class Payloads:
+    """Large texts under a prefix of one bucket, which forgets them after some days."""
+
+    bucket: Callable[[], Bucket]
+    """Asked for only where a text is too large: most functions never make a client for it."""
+    prefix: str = "tmp/payloads/"
+
+    def carry(self, text: str, *, key: str) -> dict[str, str]:
+        """The fields by which a message carries the text: itself, or where it lies."""
+        if _size_in_json(text) <= INLINE_BYTES:
+            return {"text": text}
+        self.bucket().put_text(self.prefix + key, text)
+        return {"text_key": self.prefix + key}
+
+    def unpack(self, fields: Mapping[str, Any]) -> str:
+        """The text that the fields carry. Raises KeyError where they carry none."""
+        if "text" in fields:
+            return str(fields["text"])
+        return self.bucket().get_text(str(fields["text_key"]))
+
+
+def _size_in_json(text: str) -> int:
+    # Quotes, backslashes and control characters are escaped; two bytes for the longest of the usual escapes.
+    return len(text.encode()) + sum(text.count(character) for character in '"\\\n\r\t')

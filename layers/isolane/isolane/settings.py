@@ -1,0 +1,85 @@
+"""What can be set, as one validated value; the only file that reads the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from isolane.errors import ConfigurationError
+
+
+def _flag(text: str) -> bool:
+    return {"true": True, "false": False}[text.lower()]
+
+
+def _setting(
+    variable: str, default: str | None = None, *, read: Callable[[str], Any] = str, secret: bool = False
+) -> Any:
+    """One field: the variable it comes from, what it is when that is unset or empty (None: it must be there)."""
+    return field(metadata={"variable": variable, "default": default, "read": read}, repr=not secret)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Everything that a deployment can choose; names of resources come from the template."""
+
+    endpoint_url: str = _setting("AWS_ENDPOINT_URL", "")
+    """Where AWS is, when it is not AWS; empty on AWS itself."""
+    tasks_table: str = _setting("TASKS_TABLE")
+    state_table: str = _setting("STATE_TABLE")
+    values_table: str = _setting("VALUES_TABLE")
+    bucket: str = _setting("BUCKET")
+    score_queue_url: str = _setting("SCORE_QUEUE_URL")
+    score_dead_letter_queue_url: str = _setting("SCORE_DEAD_LETTER_QUEUE_URL")
+    allow_anonymous: bool = _setting("ALLOW_ANONYMOUS", "false", read=_flag)
+    """A caller without a token is user `local` with every role. For a laptop only."""
+    scorer_chain: str = _setting("SCORER_CHAIN", "builtin")
+    max_retries: int = _setting("MAX_RETRIES", "3", read=int)
+    """Attempts after the first, as in Cloudflare Queues: 3 means 4 attempts."""
+    pool_size: int = _setting("POOL_SIZE", "3", read=int)
+    """Messages that one invocation works on side by side."""
+    model_timeout_s: float = _setting("MODEL_TIMEOUT_SECONDS", "10", read=float)
+    """The longest that one call to a model may take."""
+    cache_s: int = _setting("CACHE_SECONDS", "86400", read=int)
+    """How long a score answers for the same text again."""
+    openai_base_url: str = _setting("OPENAI_BASE_URL", "")
+    openai_api_key: str = _setting("OPENAI_API_KEY", "", secret=True)
+    openai_api_key_parameter: str = _setting("OPENAI_API_KEY_PARAMETER", "")
+    """The name of an SSM SecureString that holds the key; used where OPENAI_API_KEY is empty."""
+
+    @property
+    def max_attempts(self) -> int:
+        return self.max_retries + 1
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Reads and checks all settings; raises ConfigurationError with the variable's name, never its value."""
+        source = os.environ if environ is None else environ
+        _refuse_a_real_account_under_sam_local(source)
+        return cls(**{entry.name: _read(entry.metadata, source) for entry in fields(cls)})
+
+
+VARIABLES = frozenset(entry.metadata["variable"] for entry in fields(Settings))
+"""Every variable that the code reads; the template declares each."""
+
+
+def _read(metadata: Mapping[str, Any], source: Mapping[str, str]) -> Any:
+    variable, default = metadata["variable"], metadata["default"]
+    text = source.get(variable) or default
+    if text is None:
+        raise ConfigurationError(f"{variable} is not set")
+    try:
+        return metadata["read"](text)
+    except (ValueError, KeyError):
+        raise ConfigurationError(f"{variable} does not have a usable value") from None
+
+
+def _refuse_a_real_account_under_sam_local(source: Mapping[str, str]) -> None:
+    """Without an endpoint, a function under `sam local` would talk to the account of whoever runs it."""
+    if source.get("AWS_SAM_LOCAL") and not source.get("AWS_ENDPOINT_URL"):
+        raise ConfigurationError(
+            "AWS_SAM_LOCAL is set and AWS_ENDPOINT_URL is not: pass --parameter-overrides EndpointUrl=… (the local AWS "
+            "as seen from inside a container) and --env-vars .local/sam-env.json"
+        )

@@ -1,0 +1,68 @@
+"""A caller's own tasks, newest first, by page."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from isolane.aws.table import get_many
+from isolane.errors import InvalidCursor, IsolaneError
+from isolane.json_edge import dumps, parse_object
+from isolane.task import Task, from_row
+from isolane.tasks import Tasks
+
+BY_OWNER = "by-owner"
+LONGEST_PAGE = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskPage:
+    """Some tasks, and the cursor for those after them; None on the last page."""
+
+    tasks: list[Task]
+    cursor: str | None
+
+
+def list_tasks(
+    tasks: Tasks, *, owner: str, limit: int, cursor: str | None = None, wanted: Callable[[Task], bool] = lambda _: True
+) -> TaskPage:
+    """One page of the owner's tasks. With a filter a page may be short, even empty, and still have a cursor."""
+    page = tasks.table.query(
+        "#owner = :owner",
+        index=BY_OWNER,
+        values={"owner": owner},
+        limit=limit,
+        newest_first=True,
+        after=_position(cursor, owner=owner) if cursor is not None else None,
+    )
+    # The index proposes; what a task is now, the table says.
+    rows = get_many([(tasks.table, {"task_id": item["task_id"]}) for item in page.items])
+    seen = [tasks.settled(task) for task in map(from_row, filter(None, rows)) if _visible(task, tasks, owner=owner)]
+    return TaskPage(tasks=[task for task in seen if wanted(task)], cursor=_cursor(page.after))
+
+
+def _visible(task: Task, tasks: Tasks, *, owner: str) -> bool:
+    return task.owner == owner and not task.expired(tasks.now_ms())
+
+
+def _cursor(after: dict[str, Any] | None) -> str | None:
+    """Where the page ended, without the owner: a cursor means nothing in somebody else's hands."""
+    if after is None:
+        return None
+    text = dumps({"t": after["task_id"], "c": after["created_at_ms"]})
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _position(cursor: str, *, owner: str) -> dict[str, Any]:
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        fields = parse_object(text)
+    except (binascii.Error, ValueError, IsolaneError):
+        raise InvalidCursor from None
+    task_id, created_at_ms = fields.get("t"), fields.get("c")
+    if set(fields) != {"t", "c"} or not isinstance(task_id, str) or not task_id or type(created_at_ms) is not int:
+        raise InvalidCursor
+    return {"owner": owner, "task_id": task_id, "created_at_ms": created_at_ms}

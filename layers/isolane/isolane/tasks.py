@@ -1,0 +1,239 @@
+"""The moves of a task, each one conditional write: submit, claim, complete, fail, give back, review, cancel, time out.
+
+A move names the state it leaves; whoever comes second learns what happened and changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from isolane.aws.table import Table
+from isolane.errors import ConditionFailed, Conflict, Gone, NotFound
+from isolane.task import (
+    REMEMBERED_S,
+    RESULT_S,
+    TERMINAL,
+    UNFINISHED_ROW_S,
+    UNFINISHED_S,
+    UNREVIEWED_S,
+    Claim,
+    Claimed,
+    Problem,
+    Status,
+    Task,
+    as_text,
+    from_row,
+    read_refusal,
+    to_row,
+)
+
+# The clauses of the conditions, each with the race that it closes.
+
+ABSENT_OR_EXPIRED = "(attribute_not_exists(#task_id) OR #expires_at <= :now_s)"
+"""Two submits under one key; and TTL, which deletes an expired row late."""
+THE_SAME_SUBMISSION = "#nonce = :nonce"
+"""A message whose row was never written, or belongs to another submit under the same key."""
+FREE = "(#status = :pending OR (#status = :processing AND #claim_until_ms <= :now_ms))"
+"""Two deliveries of one message; and a worker that died with its claim."""
+IN_TIME = "#deadline_ms > :now_ms"
+"""A delivery that comes after the deadline."""
+HAS_ATTEMPTS_LEFT = "#attempt < :max_attempts"
+"""A message that kills each worker that touches it."""
+STILL_MINE = "#status = :processing AND #claim = :claim"
+"""A worker that outlived its claim, or whose task was canceled, must not write."""
+UNFINISHED = "#status IN (:pending, :processing, :in_review)"
+"""Terminal once: nothing leaves a terminal state."""
+PAST_ITS_DEADLINE = "#deadline_ms <= :now_ms"
+"""A reader with an old copy of the task must not time out one that was given more time."""
+ITS_OWNER = "#owner = :owner"
+"""Somebody who guessed an id."""
+
+_TIMED_OUT = Problem(code="timed_out", message="The task was not finished in time.")
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """All tasks of a deployment, in one table."""
+
+    table: Table
+    clock: Callable[[], float] = time.time
+    """Seconds since 1970."""
+
+    def now_ms(self) -> int:
+        return int(self.clock() * 1000)
+
+    def new(self, *, task_id: str, kind: str, owner: str, fingerprint: str) -> Task:
+        """A pending task that is not written yet; what to send a message about."""
+        now_ms = self.now_ms()
+        return Task(
+            task_id=task_id,
+            kind=kind,
+            owner=owner,
+            nonce=uuid4().hex,
+            fingerprint=fingerprint,
+            created_at_ms=now_ms,
+            deadline_ms=now_ms + UNFINISHED_S * 1000,
+            ttl=now_ms // 1000 + UNFINISHED_ROW_S,
+        )
+
+    def add(self, task: Task) -> Task:
+        """Writes a new task. Returns the one that is there: the given one, or another that took the id first."""
+        try:
+            self.table.put(to_row(task), when=ABSENT_OR_EXPIRED, values={"now_s": self.now_ms() // 1000})
+        except ConditionFailed as refusal:
+            return from_row(refusal.found) if refusal.found is not None else task
+        return task
+
+    def find(self, task_id: str) -> Task | None:
+        """The task as it is in the table, whoever asks and however old it is."""
+        row = self.table.get({"task_id": task_id})
+        return from_row(row) if row is not None else None
+
+    def read(self, task_id: str, *, owner: str) -> Task:
+        """The task for its owner. Raises NotFound (also for somebody else's) and Gone once its result has expired."""
+        return self.seen_by(self.find(task_id), owner=owner)
+
+    def seen_by(self, task: Task | None, *, owner: str) -> Task:
+        now_ms = self.now_ms()
+        if task is None or task.owner != owner or task.forgotten(now_ms):
+            raise NotFound("There is no such task.", code="task_not_found")
+        if task.expired(now_ms):
+            raise Gone("The task was finished, and its result has expired.", code="task_expired")
+        return self.settled(task)
+
+    def settled(self, task: Task) -> Task:
+        """The task, failed as timed out if its deadline has passed."""
+        return self.time_out(task) if task.overdue(self.now_ms()) else task
+
+    def claim(self, task_id: str, *, nonce: str, until_ms: int, max_attempts: int) -> Claim:
+        """Takes the task for work until then and counts an attempt; or says why not."""
+        now_ms, claim = self.now_ms(), uuid4().hex
+        try:
+            row = self.table.update(
+                {"task_id": task_id},
+                "SET #status = :processing, #claim = :claim, #claim_until_ms = :until_ms, "
+                "#attempt = #attempt + :one, #started_at_ms = if_not_exists(#started_at_ms, :now_ms)",
+                when=f"{THE_SAME_SUBMISSION} AND {FREE} AND {IN_TIME} AND {HAS_ATTEMPTS_LEFT}",
+                values=_states(
+                    claim=claim, nonce=nonce, until_ms=until_ms, now_ms=now_ms, max_attempts=max_attempts, one=1
+                ),
+            )
+        except ConditionFailed as refusal:
+            return read_refusal(refusal.found, nonce=nonce, claim=claim, now_ms=now_ms)
+        return Claimed(task=from_row(row))
+
+    def give_back(self, task: Task, *, attempted: bool) -> Task:
+        """Lets a claimed task be claimed again at once; with `attempted=False` the attempt is not counted."""
+        return self._move(
+            task,
+            "SET #status = :pending, #attempt = #attempt - :uncounted REMOVE #claim, #claim_until_ms",
+            when=STILL_MINE,
+            values={"claim": task.claim, "uncounted": 0 if attempted else 1},
+        )
+
+    def complete(self, task: Task, *, result: Any, model: str | None = None) -> Task:
+        """Ends a claimed task with its result. Returns it as it is: completed, or what somebody else made of it."""
+        fields = _result(result, model=model)
+        return self._finish(task, Status.COMPLETED, fields, when=STILL_MINE, claim=task.claim)
+
+    def fail(self, task: Task, problem: Problem) -> Task:
+        """Ends a claimed task without one."""
+        return self._finish(task, Status.FAILED, _error(problem), when=STILL_MINE, claim=task.claim)
+
+    def abandon(self, task: Task, problem: Problem) -> Task:
+        """Fails a task that nobody will work on any more, whoever held it: its message is a dead letter."""
+        when = f"{UNFINISHED} AND {THE_SAME_SUBMISSION}"
+        return self._finish(task, Status.FAILED, _error(problem), when=when, claim=uuid4().hex)
+
+    def time_out(self, task: Task) -> Task:
+        """Fails a task whose deadline has passed."""
+        when = f"{UNFINISHED} AND {PAST_ITS_DEADLINE}"
+        return self._finish(task, Status.FAILED, _error(_TIMED_OUT), when=when, claim=uuid4().hex)
+
+    def cancel(self, task_id: str, *, owner: str) -> Task:
+        """Cancels the owner's task. Raises NotFound, Gone, or Conflict `task_finished` where it is terminal already."""
+        claim = uuid4().hex
+        try:
+            row = self._write(
+                task_id, Status.CANCELED, {}, when=f"{ITS_OWNER} AND {UNFINISHED}", claim=claim, owner=owner
+            )
+        except ConditionFailed as refusal:
+            found = from_row(refusal.found) if refusal.found is not None else None
+            return _canceled(self.seen_by(found, owner=owner), claim=claim)
+        return from_row(row)
+
+    def review(self, task: Task, *, reason: Problem, provisional: Any | None) -> Task:
+        """Hands a claimed task to a human, with the score it would have had, where there is one."""
+        deadline_s = self.now_ms() // 1000 + UNREVIEWED_S
+        fields = {**_error(reason), **({"result": as_text(provisional)} if provisional is not None else {})}
+        return self._move(
+            task,
+            f"SET #status = :in_review, #deadline_ms = :deadline_ms, #ttl = :ttl{_sets(fields)} REMOVE #claim_until_ms",
+            when=STILL_MINE,
+            values={
+                "claim": task.claim,
+                "deadline_ms": deadline_s * 1000,
+                "ttl": deadline_s + UNFINISHED_ROW_S - UNFINISHED_S,
+                **fields,
+            },
+        )
+
+    def _finish(self, task: Task, status: Status, fields: Mapping[str, Any], *, when: str, claim: str | None) -> Task:
+        try:
+            return from_row(self._write(task.task_id, status, fields, when=when, claim=claim, nonce=task.nonce))
+        except ConditionFailed as refusal:
+            # Also where this very write was applied and its answer lost: then what is found is what was wanted.
+            return from_row(refusal.found) if refusal.found is not None else task
+
+    def _write(
+        self, task_id: str, status: Status, fields: Mapping[str, Any], *, when: str, claim: str | None, **values: Any
+    ) -> dict[str, Any]:
+        now_ms = self.now_ms()
+        expires_at = now_ms // 1000 + RESULT_S
+        return self.table.update(
+            {"task_id": task_id},
+            "SET #status = :final, #claim = :claim, #finished_at_ms = :now_ms, #expires_at = :expires_at, #ttl = :ttl"
+            f"{_sets(fields)} REMOVE #claim_until_ms",
+            when=when,
+            values=_states(
+                final=str(status),
+                claim=claim,
+                now_ms=now_ms,
+                expires_at=expires_at,
+                ttl=expires_at + REMEMBERED_S,
+                **fields,
+                **values,
+            ),
+        )
+
+    def _move(self, task: Task, change: str, *, when: str, values: Mapping[str, Any]) -> Task:
+        try:
+            return from_row(self.table.update({"task_id": task.task_id}, change, when=when, values=_states(**values)))
+        except ConditionFailed as refusal:
+            return from_row(refusal.found) if refusal.found is not None else task
+
+
+def _states(**values: Any) -> dict[str, Any]:
+    return {**{str(status): str(status) for status in Status if status not in TERMINAL}, **values}
+
+
+def _sets(fields: Mapping[str, Any]) -> str:
+    return "".join(f", #{name} = :{name}" for name in fields)
+
+
+def _result(result: Any, *, model: str | None) -> dict[str, str]:
+    return {"result": as_text(result), **({"model": model} if model is not None else {})}
+
+
+def _error(problem: Problem) -> dict[str, str]:
+    return {"error": as_text(vars(problem))}
+
+
+def _canceled(task: Task, *, claim: str) -> Task:
+    if task.status is Status.CANCELED and task.claim == claim:
+        return task  # the first try was applied and its answer lost
+    raise Conflict("The task is finished already.", code="task_finished")
