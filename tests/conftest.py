@@ -1,6 +1,8 @@
 """What every test stands on: no way to a real account, and parts with random names."""
 
 import os
+import uuid
+from collections.abc import Callable, Iterator
 
 # First of all, before anything that could make a client: made-up keys, a region, nobody's profile, and an address at
 # which nothing answers, so that a client made by mistake fails instead of reaching an account.
@@ -18,3 +20,51 @@ os.environ.update(
         "POWERTOOLS_METRICS_DISABLED": "true",
     }
 )
+
+import pytest
+from tests.e2e.client import Client
+from tests.environment import clients
+from tests.environment.deploy import Deployment, deploy
+from tests.environment.dynamodb_local import DynamoDbLocal
+from tests.environment.dynamodb_local import start as start_dynamodb_local
+from tests.environment.up import up
+
+from isolane.aws.table import Table
+from isolane.callers import Callers
+
+
+@pytest.fixture(scope="session")
+def emulator_url() -> str:
+    """The local AWS, started where nothing answers."""
+    return up().url
+
+
+@pytest.fixture(scope="session")
+def deployment() -> Deployment:
+    """The application, deployed to the local AWS."""
+    return deploy(up())
+
+
+@pytest.fixture(scope="session")
+def api(deployment: Deployment) -> Client:
+    """A caller without a token, whom the local stack takes for `local`."""
+    return Client(base_url=deployment.api_url)
+
+
+@pytest.fixture(scope="session")
+def stranger(deployment: Deployment) -> Callable[..., Client]:
+    """Makes a caller with a name of its own and a token."""
+    callers = Callers(Table(clients.dynamodb(deployment.emulator.url), deployment.outputs["StateTableName"]))
+
+    def make(*roles: str) -> Client:
+        token = callers.issue(f"user-{uuid.uuid4().hex[:8]}", roles=roles or ("user",))
+        return Client(base_url=deployment.api_url, token=token)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def dynamodb_local() -> Iterator[DynamoDbLocal]:
+    """AWS's own emulator of DynamoDB, in memory."""
+    with start_dynamodb_local() as started:
+        yield started

@@ -17,11 +17,12 @@ def dynamodb_local_url(dynamodb_local: Any) -> str:
 
 def _lend(backend: str, request: pytest.FixtureRequest) -> Iterator[Callable[[str], Any]]:
     made: dict[str, Any] = {}
+    make: Any = clients.session().client  # the service is a variable here, which the stubs do not foresee
     place: dict[str, Any] = {"config": clients.CONFIG}
     if backend != "moto":
         place["endpoint_url"] = request.getfixturevalue(f"{backend.replace('-', '_')}_url")
     with mock_aws() if backend == "moto" else nullcontext():
-        yield lambda service: made.setdefault(service, clients.session().client(service, **place))
+        yield lambda service: made.setdefault(service, make(service, **place))
 
 
 @pytest.fixture(params=["moto", "dynamodb-local", "emulator"])

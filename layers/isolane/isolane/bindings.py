@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from isolane.aws.bucket import Bucket
+from isolane.aws.models import Models
 from isolane.aws.parameters import Parameters
 from isolane.aws.queue import Queue
 from isolane.aws.table import Table
@@ -46,9 +47,8 @@ class Bindings:
         return self._make_client("sqs")
 
     @functools.cached_property
-    def models(self) -> Any:
-        """Bedrock's runtime."""
-        return self._make_client("bedrock-runtime")
+    def models(self) -> Models:
+        return Models(self._make_client("bedrock-runtime"))
 
     @functools.cached_property
     def parameters(self) -> Parameters:

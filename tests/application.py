@@ -1,0 +1,89 @@
+"""The application's functions in process, over the clients of a test: what Lambda would call, called here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.world import World, receive, settings
+
+import scoring.api
+import scoring.worker
+from isolane.api import Api
+from isolane.aws.queue import Queue
+from isolane.bindings import Bindings
+from isolane.deadline import Deadline
+from operations.dead_letters import DeadLetters
+from scoring.scorers import Scorer
+
+
+@dataclass
+class Context:
+    """What Lambda hands to a function beside the event."""
+
+    aws_request_id: str = "request-1"
+    left_ms: int = 25_000
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self.left_ms
+
+
+@dataclass
+class Application:
+    """Scoring, whole: its API, its queues and its worker."""
+
+    world: World
+    scorers: tuple[Scorer, ...] | None = None
+    changes: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.queue = self.world.make_queue("scores", VisibilityTimeout="60")
+        self.dead = self.world.make_queue("dead-letters")
+        self.bindings = Bindings(self._settings(), make_client=self.world.client)
+        self.bindings.tasks = self.world.tasks
+        self.bindings.values = self.world.values
+        self.api: Api = scoring.api.build(self.bindings)
+        self.worker = scoring.worker.build(self.bindings, scorers=self.scorers)
+        self.dead_letters = DeadLetters(self.bindings)
+
+    def _settings(self) -> Any:
+        names = {
+            "TASKS_TABLE": self.world.tasks.table.name,
+            "STATE_TABLE": self.world.state.name,
+            "VALUES_TABLE": self.world.values.table.name,
+            "SCORE_QUEUE_URL": self.queue.url,
+            "SCORE_DEAD_LETTER_QUEUE_URL": self.dead.url,
+            "ALLOW_ANONYMOUS": "true",
+        }
+        return settings(**{**names, **self.changes})
+
+    def call(self, method: str, path: str, *, body: Any = None, headers: Any = None, query: Any = None) -> Any:
+        """The answer of the API, its body parsed."""
+        event = {
+            "httpMethod": method,
+            "path": path,
+            "headers": headers or {},
+            "queryStringParameters": query,
+            "body": json.dumps(body) if body is not None else None,
+        }
+        answer = self.api(event, Context())
+        return {**answer, "json": json.loads(answer["body"])}
+
+    def deliver(self, *, left_s: float = 60) -> dict[str, Any]:
+        """One batch to the worker, and its answer; nothing is deleted, as only Lambda does that."""
+        return self.work(receive(self.queue, most=3), left_s=left_s)
+
+    def work(self, records: list[dict[str, Any]], *, left_s: float = 60) -> dict[str, Any]:
+        return self.worker.consume({"Records": records}, deadline=Deadline.after(left_s))
+
+    def acknowledge(self, records: list[dict[str, Any]], answer: dict[str, Any]) -> None:
+        """What Lambda does with the worker's answer: deletes what is not named in it."""
+        again = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+        for record in records:
+            if record["messageId"] not in again:
+                delete(self.queue, record)
+
+
+def delete(queue: Queue, record: dict[str, Any]) -> None:
+    queue.client.delete_message(QueueUrl=queue.url, ReceiptHandle=record["receiptHandle"])

@@ -1,0 +1,81 @@
+"""The API as a user's program sees it: verbs over HTTP, and nothing of the product's code."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import urllib3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def code(self) -> str:
+        """The error's code; what is not an error has none."""
+        return str(self.json["error"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Client:
+    """A caller of the API, with a token or without one."""
+
+    base_url: str
+    token: str | None = None
+    pool: urllib3.PoolManager = field(
+        default_factory=lambda: urllib3.PoolManager(maxsize=32, retries=False, timeout=urllib3.Timeout(total=60))
+    )
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        raw: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """One request; `body` is sent as JSON, `raw` as it is."""
+        sent = dict(headers or {})
+        if self.token is not None:
+            sent["Authorization"] = f"Bearer {self.token}"
+        data = raw if raw is not None or body is None else json.dumps(body).encode()
+        answer = self.pool.request(method, f"{self.base_url}{path}", body=data, headers=sent)
+        lowered = {name.lower(): value for name, value in answer.headers.items()}
+        return Answer(status=answer.status, headers=lowered, text=answer.data.decode())
+
+    def submit(self, text: str, *, key: str | None = None) -> Answer:
+        return self.call("POST", "/score", body={"text": text}, headers={"Idempotency-Key": key} if key else None)
+
+    def result(self, task_id: str, *, prefer: str | None = None) -> Answer:
+        headers = {"Prefer": prefer} if prefer is not None else None
+        return self.call("GET", f"/result?taskId={task_id}", headers=headers)
+
+    def tasks(self, **query: Any) -> Answer:
+        return self.call("GET", f"/tasks?{urlencode(query)}")
+
+    def cancel(self, task_id: str) -> Answer:
+        return self.call("DELETE", f"/tasks/{task_id}")
+
+    def wait(self, task_id: str, *, timeout_s: float = 60) -> Any:
+        """The task once it is terminal, by long polls. Raises TimeoutError."""
+        deadline_s = time.monotonic() + timeout_s
+        while time.monotonic() < deadline_s:
+            task = self.result(task_id, prefer="wait=10").json
+            if task["terminal"]:
+                return task
+        raise TimeoutError(f"{task_id} is not terminal after {timeout_s} s")
