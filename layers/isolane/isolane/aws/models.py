@@ -1,0 +1,108 @@
+"""Bedrock's models: one Converse call, in time, and its errors in our words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionError,  # noqa: A004 - botocore's own, which is no OSError
+    ConnectTimeoutError,
+    HTTPClientError,
+    ReadTimeoutError,
+)
+
+from isolane import time_limit
+from isolane.deadline import Deadline
+from isolane.errors import TimedOut, Unreachable
+from isolane.model_errors import InputTooLong, ModelBusy, ModelError, ModelRejected
+from isolane.provider_words import retry_after_s, says_quota, says_too_long
+
+if TYPE_CHECKING:
+    from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
+
+_FOR_NOW = {
+    "ThrottlingException",
+    "ModelNotReadyException",
+    "ServiceUnavailableException",
+    "InternalServerException",
+    "ModelTimeoutException",
+    "ModelErrorException",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """What a model said."""
+
+    text: str = field(repr=False)
+    """All blocks of text, one after another; "" where it said nothing."""
+    stop_reason: str
+    """Why it stopped, in Converse's words: end_turn, max_tokens, content_filtered, …"""
+
+
+@dataclass(frozen=True)
+class Models:
+    """Bedrock's runtime. Every method is one request: the client must have its retries off, and a read timeout."""
+
+    client: BedrockRuntimeClient
+
+    def converse(
+        self, model: str, *, system: str, user: str, max_tokens: int, deadline: Deadline, timeout_s: float
+    ) -> Conversation:
+        """Asks a model once, within `timeout_s` and the deadline. Raises TimedOut, Unreachable, and a ModelError."""
+        with _in_our_words():
+            answer = time_limit.run(
+                lambda: self.client.converse(
+                    modelId=model,
+                    system=[{"text": system}],
+                    messages=[{"role": "user", "content": [{"text": user}]}],
+                    inferenceConfig={"maxTokens": max_tokens},
+                ),
+                limit_s=deadline.bounded(timeout_s),
+            )
+            return _conversation(answer)
+
+
+def _conversation(answer: Mapping[str, Any]) -> Conversation:
+    try:
+        blocks = answer["output"]["message"]["content"]
+        return Conversation(
+            text="".join(block.get("text", "") for block in blocks), stop_reason=answer.get("stopReason", "")
+        )
+    except (KeyError, TypeError, AttributeError):  # a page of something in between, which botocore takes for an answer
+        raise ModelBusy("The model's provider did not answer in its own form.") from None
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    """Without their causes: the service's sentences may quote the text."""
+    try:
+        yield
+    except ClientError as error:
+        raise _translated(error) from None
+    except (ConnectTimeoutError, ReadTimeoutError):
+        raise TimedOut from None
+    except (ConnectionError, HTTPClientError) as error:
+        raise Unreachable(f"The model's provider could not be reached ({type(error).__name__}).") from None
+    except BotoCoreError as error:
+        raise ModelRejected(f"The model could not be asked ({type(error).__name__}).") from None
+
+
+def _translated(error: ClientError) -> ModelError:
+    response: Any = error.response
+    code, sentence = response.get("Error", {}).get("Code", ""), response.get("Error", {}).get("Message", "")
+    about = response.get("ResponseMetadata", {})
+    if says_quota(sentence):
+        return ModelRejected(f"The allowance at the model's provider is used up ({code}).")
+    if code in _FOR_NOW or about.get("HTTPStatusCode", 0) >= 500:
+        wait_s = retry_after_s(about.get("HTTPHeaders", {}), now=datetime.now(UTC))
+        return ModelBusy(f"The model cannot answer for now ({code}).", retry_after_s=wait_s)
+    if says_too_long(sentence):
+        return InputTooLong()
+    return ModelRejected(f"The model's provider does not accept the request ({code}).")
