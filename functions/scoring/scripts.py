@@ -24,14 +24,14 @@ __all__ = [
 Script = Literal["latin", "cjk", "other", "none"]
 
 # Latin letters with their extensions, and the full-width ones of East Asian keyboards.
-LATIN = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u1e00-\u1eff\uff21-\uff3a\uff41-\uff5a"
+LATIN = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u1e00-\u1eff\u2c60-\u2c7f\uff21-\uff3a\uff41-\uff5a"
 _ACCENTS = "\u0300-\u036f"
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _KANA = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"
 _HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb"
 # Whole blocks, signs and all: nothing in them is measured, they only have to be recognised.
 _OTHER = (
-    "\u0370-\u10ff\u1200-\u1dbf\u1f00-\u1fff\u2c00-\u2dff\ua000-\ua95f\ua980-\uabff\ufb13-\ufdcf\ufdf0-\ufdff"
+    "\u0370-\u10ff\u1200-\u1dbf\u1f00-\u1fff\u2c00-\u2c5f\u2c80-\u2dff\ua000-\ua95f\ua980-\uabff\ufb13-\ufdcf\ufdf0-\ufdff"
     "\ufe70-\ufefc\U00010000-\U0001cfff\U0001d400-\U0001d7ff\U0001e000-\U0001eeff"
 )
 
@@ -77,7 +77,8 @@ def dominant(text: str) -> tuple[Script, float]:
 
 def words(text: str) -> list[str]:
     """The words of a text in a Latin script, in lower case; hyphens and apostrophes hold a word together."""
-    return _WORD.findall(text.lower().replace("’", "'"))
+    # Found first, lowered then: the lower case of a few capitals lies in a block of its own.
+    return [word.lower() for word in _WORD.findall(text.replace("’", "'"))]
 
 
 def characters(text: str) -> int:

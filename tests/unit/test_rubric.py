@@ -345,6 +345,11 @@ def test_any_text_gets_a_score_in_bounds(text: str) -> None:
     check_shape(score(text))
 
 
+def test_a_capital_of_any_script_alone_gets_a_score() -> None:
+    for capital in (chr(code) for code in range(sys.maxunicode + 1) if chr(code) != chr(code).lower()):
+        check_shape(score(capital))
+
+
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_text_gets_a_low_score(name: str) -> None:
     check_shape(score(ODD[name]))
