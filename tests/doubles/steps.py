@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 from typing import Any, TypeAlias
 
 Step: TypeAlias = dict[str, Any]
 """As it travels in PUT /script: `kind`, and what that kind asks for; `delay_s` before any of them."""
+
+ENDLESS = frozenset({"silent", "slow_headers", "slow_body"})
+"""The kinds that last for as long as they are waited for."""
 
 
 def score(value: Any = 80, *, delay_s: float = 0, **other: Any) -> Step:
@@ -101,5 +105,6 @@ def gzip_bomb() -> Step:
     return {"kind": "gzip_bomb"}
 
 
+@functools.cache
 def bomb() -> bytes:
     return gzip.compress(b"\0" * 20_971_520)

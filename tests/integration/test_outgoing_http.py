@@ -61,7 +61,7 @@ def assert_that_it_times_out(url: str, *, limit_s: float, **other: Any) -> None:
     started_s = time.monotonic()
     with pytest.raises(TimedOut, match=r"^timed out after \d+ ms$") as failed:
         call(url, timeout_s=limit_s, **other)
-    assert limit_s <= time.monotonic() - started_s < limit_s + 0.5
+    assert limit_s <= time.monotonic() - started_s < limit_s + 3
     assert failed.value.retryable
     wait_until(lambda: not calling_threads(), description="the thread of the call that was given up has ended")
 
@@ -139,7 +139,7 @@ def test_the_deadline_counts_where_less_is_left_than_the_limit(server: ModelServ
     started_s = time.monotonic()
     with pytest.raises(TimedOut):
         call(server.url, timeout_s=30, deadline=Deadline.after(0.3))
-    assert 0.3 <= time.monotonic() - started_s < 0.8
+    assert 0.3 <= time.monotonic() - started_s < 3
 
 
 @pytest.mark.parametrize(("timeout_s", "left_s"), [(0, 30), (10, 0), (10, -1)])
@@ -160,7 +160,7 @@ def test_a_look_up_that_hangs_cannot_stretch_the_limit(server: ModelServer) -> N
     started_s = time.monotonic()
     with pytest.raises(TimedOut):
         call(server.url, timeout_s=0.2, connect=connect)
-    assert time.monotonic() - started_s < 0.7
+    assert time.monotonic() - started_s < 3
     release.append(True)
     wait_until(lambda: not calling_threads(), description="the look-up's thread has ended")
     assert server.requests == []

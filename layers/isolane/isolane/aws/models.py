@@ -16,6 +16,7 @@ from botocore.exceptions import (
     HTTPClientError,
     ReadTimeoutError,
 )
+from botocore.parsers import ResponseParserError
 
 from isolane import time_limit
 from isolane.deadline import Deadline
@@ -26,6 +27,8 @@ from isolane.provider_words import retry_after_s, says_quota, says_too_long
 if TYPE_CHECKING:
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
 
+_MALFORMED = (ResponseParserError, LookupError, TypeError, AttributeError, ValueError)
+"""What comes of an answer that is not Converse's, a page of something in between say, which botocore takes for one."""
 _FOR_NOW = {
     "ThrottlingException",
     "ModelNotReadyException",
@@ -70,13 +73,8 @@ class Models:
 
 
 def _conversation(answer: Mapping[str, Any]) -> Conversation:
-    try:
-        blocks = answer["output"]["message"]["content"]
-        return Conversation(
-            text="".join(block.get("text", "") for block in blocks), stop_reason=answer.get("stopReason", "")
-        )
-    except (KeyError, TypeError, AttributeError):  # a page of something in between, which botocore takes for an answer
-        raise ModelBusy("The model's provider did not answer in its own form.") from None
+    blocks = answer["output"]["message"]["content"]
+    return Conversation(text="".join(block.get("text", "") for block in blocks), stop_reason=answer["stopReason"])
 
 
 @contextmanager
@@ -92,6 +90,8 @@ def _in_our_words() -> Iterator[None]:
         raise Unreachable(f"The model's provider could not be reached ({type(error).__name__}).") from None
     except BotoCoreError as error:
         raise ModelRejected(f"The model could not be asked ({type(error).__name__}).") from None
+    except _MALFORMED:
+        raise ModelBusy("The model's provider did not answer in its own form.") from None
 
 
 def _translated(error: ClientError) -> ModelError:
