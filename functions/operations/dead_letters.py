@@ -69,10 +69,14 @@ def _task(tasks: Tasks, body: str) -> Task | None:
     return task if task is not None and task.nonce == nonce else None
 
 
+def build(app: Bindings) -> tuple[DeadLetters, Consumer]:
+    """What handles a dead letter, and the consumer of their queue."""
+    return DeadLetters(app), Consumer(queue=app.score_dead_letters)
+
+
 @functools.cache
 def _dead_letters() -> tuple[DeadLetters, Consumer]:
-    app = Bindings.from_env()
-    return DeadLetters(app), Consumer(queue=app.score_dead_letters)
+    return build(Bindings.from_env())
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

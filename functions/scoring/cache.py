@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from scoring.prompt import PROMPT_VERSION
-
 from isolane.kv import content_key
-from scoring.rubric import RUBRIC_VERSION
+from scoring.versions import PROMPT_VERSION, RUBRIC_VERSION
 
 FALLBACK_S = 600
 """A score by another than the first scorer answers for ten minutes only: the first one may be back by then."""

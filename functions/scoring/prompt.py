@@ -6,9 +6,6 @@ import re
 import secrets
 from dataclasses import dataclass, field
 
-PROMPT_VERSION = "1"
-"""Part of the cache's key: change it with every change to what a model reads."""
-
 DIMENSIONS = ("content", "structure", "language", "mechanics")
 
 _SYSTEM = """\

@@ -47,10 +47,9 @@ from scoring.measures import Measures, measure
 from scoring.remarks import remarks, why_nothing
 from scoring.scripts import Script
 
-__all__ = ["NAME", "RUBRIC_VERSION", "Measures", "measure", "score"]
+__all__ = ["NAME", "Measures", "measure", "score"]
 
 NAME = "builtin-rubric"
-RUBRIC_VERSION = "1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
+from isolane.characters import nfc
 from isolane.errors import InvalidRequest, TooLarge
 
 LONGEST_TEXT = 100_000
@@ -17,7 +18,7 @@ def clean(text: str) -> str:
     """The text in NFC, line ends as `\\n`, without control characters, trimmed."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     kept = "".join(c for c in lines if c in _KEPT_CONTROLS or unicodedata.category(c) != "Cc")
-    return unicodedata.normalize("NFC", kept).strip()
+    return nfc(kept).strip()
 
 
 def text_of(body: dict[str, Any]) -> str:

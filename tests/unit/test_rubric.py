@@ -13,7 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scoring.rubric import NAME, RUBRIC_VERSION, measure, score
+from scoring.rubric import NAME, measure, score
+from scoring.versions import RUBRIC_VERSION
 
 ROOT = Path(__file__).parents[2]
 ESSAYS = {name: (ROOT / "events/essays" / f"{name}.txt").read_text(encoding="utf-8") for name in ("english", "chinese")}

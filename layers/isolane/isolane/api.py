@@ -1,7 +1,6 @@
 """The edge of an HTTP API: routes, who is calling, and every failure as `{"error": code, "message": sentence}`.
 
-Routing is Powertools'. What is ours: one shape for requests whatever API Gateway leaves out of an event, 404 and 405
-told apart, and answers that never carry the input back.
+One shape for requests, whatever API Gateway leaves out of an event, and answers that never carry the input back.
 """
 
 from __future__ import annotations
@@ -9,9 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
-
-from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
-from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
 from isolane.callers import Caller, Callers
 from isolane.deadline import Deadline
@@ -21,15 +17,14 @@ from isolane.errors import (
     InvalidRequest,
     IsolaneError,
     MethodNotAllowed,
-    NotFound,
     Refused,
     Unauthorized,
     Unavailable,
 )
 from isolane.json_edge import decode_body, dumps, parse_object
 from isolane.observability import called_by, invocation, logger
+from isolane.routes import Routes
 
-_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 _LONGEST_S = 25.0
 _MARGIN_S = 1.0
 _COME_BACK_S = "1"
@@ -91,42 +86,28 @@ class Api:
 
     def __init__(self, *, callers: Callers) -> None:
         self._callers = callers
-        self._resolver = APIGatewayRestResolver(serializer=dumps)
-        self._rules: dict[str, dict[str, _Route]] = {}
-        self._resolver.exception_handler(Exception)(_failure)
-        self._resolver.exception_handler(NotFoundError)(lambda _: _failure(NotFound()))
+        self._routes: Routes[_Route] = Routes()
 
     def route(
         self, method: str, rule: str, handle: Handler, *, public: bool = False, roles: tuple[str, ...] = ("user",)
     ) -> None:
         """Answers a method on a path such as `/tasks/<task_id>`; `roles` are those of which a caller needs one."""
-        if rule not in self._rules:
-            self._rules[rule] = {}
-            self._resolver.route(rule, method=_METHODS)(self._dispatcher(rule))
-        self._rules[rule][method] = _Route(handle=handle, public=public, roles=frozenset(roles))
+        self._routes.add(method, rule, _Route(handle=handle, public=public, roles=frozenset(roles)))
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         with invocation(entry="api", context=context):
             request = _request(event, context)
-            self._resolver.context["request"] = request
-            answer = self._resolver.resolve(_bare_event(request), context)
-            return _with_headers(answer, request_id=request.request_id)
+            try:
+                answer = self._answer(request)
+            except Exception as error:  # noqa: BLE001 - the outermost edge: every failure becomes an answer
+                answer = _failure(error)
+            return _in_the_gateways_form(answer, request_id=request.request_id)
 
-    def _dispatcher(self, rule: str) -> Callable[..., Response[Any]]:
-        def dispatch(**variables: str) -> Response[Any]:  # a function and not a partial: the router wants its name
-            return self._dispatch(rule, **variables)
-
-        return dispatch
-
-    def _dispatch(self, rule: str, **variables: str) -> Response[Any]:
-        request: Request = self._resolver.context["request"]
-        methods = self._rules[rule]
+    def _answer(self, request: Request) -> Answer:
         if request.method == "OPTIONS":
-            return _preflight(methods)
-        route = methods.get(request.method)
-        if route is None:
-            raise MethodNotAllowed(allowed=tuple(sorted(methods)))
-        return _response(route.handle(self._identified(request, route), **variables))
+            return _preflight(self._routes.methods(request.path))
+        route, variables = self._routes.match(request.method, request.path)
+        return route.handle(self._identified(request, route), **variables)
 
     def _identified(self, request: Request, route: _Route) -> Request:
         if route.public:
@@ -161,45 +142,29 @@ def _last_values(event: Mapping[str, Any], single: str, several: str) -> dict[st
     return {name: value for name, value in last.items() if isinstance(value, str)}
 
 
-def _bare_event(request: Request) -> dict[str, Any]:
-    """Just what the router needs, so that nothing odd in an event can upset it."""
-    return {"httpMethod": request.method, "path": request.path, "headers": {}, "requestContext": {}}
+def _preflight(methods: tuple[str, ...]) -> Answer:
+    allowed = ", ".join(methods)
+    return Answer(status=204, headers={**_PREFLIGHT, "Allow": allowed, "Access-Control-Allow-Methods": allowed})
 
 
-def _response(answer: Answer) -> Response[Any]:
+def _in_the_gateways_form(answer: Answer, *, request_id: str) -> dict[str, Any]:
+    """A whole number, text, and headers that are text: anything else is a 502 on AWS."""
+    headers = {**_ALWAYS, "x-request-id": request_id, **answer.headers}
+    if answer.body is not None:
+        headers["Content-Type"] = "application/json; charset=utf-8"
     body = dumps(answer.body) if answer.body is not None else ""
-    content_type = "application/json; charset=utf-8" if answer.body is not None else None
-    return Response(status_code=answer.status, content_type=content_type, body=body, headers=dict(answer.headers))
+    return {"statusCode": answer.status, "headers": headers, "body": body, "isBase64Encoded": False}
 
 
-def _preflight(methods: Mapping[str, _Route]) -> Response[Any]:
-    allowed = ", ".join(sorted(methods))
-    return _response(
-        Answer(status=204, headers={**_PREFLIGHT, "Allow": allowed, "Access-Control-Allow-Methods": allowed})
-    )
-
-
-def _with_headers(answer: dict[str, Any], *, request_id: str) -> dict[str, Any]:
-    """The answer in API Gateway's form: a whole number, text, and headers that are text, each once."""
-    given = {name: values[-1] for name, values in (answer.get("multiValueHeaders") or {}).items() if values}
-    headers = {**_ALWAYS, "x-request-id": request_id, **given}
-    return {
-        "statusCode": int(answer["statusCode"]),
-        "headers": headers,
-        "body": answer["body"],
-        "isBase64Encoded": False,
-    }
-
-
-def _failure(error: Exception) -> Response[Any]:
+def _failure(error: Exception) -> Answer:
     """The one place where a failure becomes an answer."""
     if isinstance(error, Refused):
-        return _response(_refusal(error))
+        return _refusal(error)
     if isinstance(error, Contended | Unavailable):
         logger().warning("a service did not answer", extra={"error": type(error).__name__})
-        return _response(_problem(503, error, headers={"Retry-After": _COME_BACK_S}))
+        return _problem(503, error, headers={"Retry-After": _COME_BACK_S})
     logger().exception("an answer of 500")
-    return _response(_problem(500, IsolaneError("Something went wrong here.")))
+    return _problem(500, IsolaneError("Something went wrong here."))
 
 
 def _refusal(error: Refused) -> Answer:

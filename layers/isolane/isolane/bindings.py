@@ -9,9 +9,6 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from isolane.aws.bucket import Bucket
-from isolane.aws.models import Models
-from isolane.aws.parameters import Parameters
 from isolane.aws.queue import Queue
 from isolane.aws.table import Table
 from isolane.callers import Callers
@@ -23,6 +20,10 @@ from isolane.tasks import Tasks
 
 if TYPE_CHECKING:
     from botocore.config import Config
+
+    from isolane.aws.bucket import Bucket
+    from isolane.aws.models import Models
+    from isolane.aws.parameters import Parameters
 
 MakeClient = Callable[[str], Any]
 
@@ -48,14 +49,20 @@ class Bindings:
 
     @functools.cached_property
     def models(self) -> Models:
+        from isolane.aws.models import Models  # noqa: PLC0415 - only where a chain names a model
+
         return Models(self._make_client("bedrock-runtime"))
 
     @functools.cached_property
     def parameters(self) -> Parameters:
+        from isolane.aws.parameters import Parameters  # noqa: PLC0415 - only where a key is asked for
+
         return Parameters(self._make_client("ssm"))
 
     @functools.cached_property
     def bucket(self) -> Bucket:
+        from isolane.aws.bucket import Bucket  # noqa: PLC0415 - only for texts too large for a message
+
         return Bucket(self._make_client("s3"), self.settings.bucket)
 
     @functools.cached_property

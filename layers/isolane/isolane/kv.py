@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from isolane.aws.table import Table
+from isolane.characters import nfc
 from isolane.task import as_text
 
 
@@ -44,6 +44,6 @@ def content_key(kind: str, *parts: str) -> str:
     """One key for one content: a SHA-256 over the parts, each in NFC, none able to run into the next."""
     digest = hashlib.sha256()
     for part in parts:
-        data = unicodedata.normalize("NFC", part).encode()
+        data = nfc(part).encode()
         digest.update(f"{len(data)}:".encode() + data)
     return f"{kind}#{digest.hexdigest()}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from isolane.aws.bucket import Bucket
+if TYPE_CHECKING:
+    from isolane.aws.bucket import Bucket
 
 INLINE_BYTES = 240_000
 """What fits into a message beside the other fields, as JSON text (the limit is 262,144 for the whole)."""
