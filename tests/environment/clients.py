@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import boto3
 import botocore.session
 from botocore.config import Config
+
 from tests.environment.places import REGION, checked
 
 if TYPE_CHECKING:

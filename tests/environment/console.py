@@ -1,6 +1,7 @@
 """What the environment's commands say to the person who typed them."""
 
 import sys
+from collections.abc import Callable
 
 
 class Problem(Exception):
@@ -11,6 +12,17 @@ def say(line: str = "") -> None:
     """Write one line to the terminal at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
+
+
+def run(command: Callable[[], None]) -> int:
+    """Run a command and return its exit status: 0, 1 with a sentence for a Problem, 130 if the person broke it off."""
+    try:
+        command()
+    except Problem as problem:
+        return complain(problem)
+    except KeyboardInterrupt:
+        return 130
+    return 0
 
 
 def complain(problem: Problem) -> int:

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 from tests.environment import clients, stack
 from tests.environment.adapt import architecture
-from tests.environment.build import build, sam
-from tests.environment.console import Problem, complain, say
+from tests.environment.build import build
+from tests.environment.console import Problem, run, say
 from tests.environment.emulator import Emulator
 from tests.environment.fingerprint import fingerprint
 from tests.environment.places import LOCAL, ROOT, STACK_NAME
+from tests.environment.sam import sam
 from tests.environment.up import up
 
 SECTIONS = {"ministack": "local", "localstack": "localstack"}
@@ -77,15 +78,7 @@ def _pair(entry: str) -> tuple[str, str]:
 def _stands(emulator: Emulator, *, mark: str) -> bool:
     """Whether the stack that stands there is the one that was deployed last, from just these files and parameters."""
     standing = stack.find(emulator.url)
-    return standing is not None and standing.stands and _noted() == f"{mark} {standing.mark}"
-
-
-def _noted() -> str | None:
-    """What the last deployment wrote down when it was complete."""
-    try:
-        return (LOCAL / "deployed").read_text()
-    except OSError:
-        return None
+    return standing is not None and standing.stands and stack.noted() == f"{mark} {standing.mark}"
 
 
 def _build_and_deploy(emulator: Emulator, *, chosen: dict[str, str]) -> None:
@@ -126,16 +119,12 @@ def sam_environment(emulator: Emulator) -> dict[str, dict[str, str]]:
     }
 
 
-def main() -> int:
+def main() -> None:
     """Start what is needed, deploy, and say where the API is."""
-    try:
-        deployment = deploy(up())
-    except Problem as problem:
-        return complain(problem)
+    deployment = deploy(up())
     say(f"AWS: {deployment.emulator}")
     say(f"API: {deployment.api_url}")
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run(main))

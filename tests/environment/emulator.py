@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import urllib3
+
 from tests.environment.console import Problem
 from tests.environment.places import port_of
 

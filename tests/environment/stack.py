@@ -2,10 +2,12 @@
 
 import contextlib
 from dataclasses import dataclass
+from pathlib import Path
 
 from botocore.exceptions import ClientError
+
 from tests.environment import clients
-from tests.environment.places import STACK_NAME
+from tests.environment.places import LOCAL, STACK_NAME
 from tests.waiting import WaitedTooLong, wait_until
 
 SETTLE_TIMEOUT_S = 90
@@ -48,6 +50,14 @@ def find(url: str) -> Stack | None:
         mark=f"{shown['StackId']} {changed.isoformat()}",
         outputs={output["OutputKey"]: output["OutputValue"] for output in shown.get("Outputs", [])},
     )
+
+
+def noted(*, local: Path = LOCAL) -> str:
+    """What the last complete deployment from this checkout wrote down: what it was made from, and the stack's mark."""
+    try:
+        return (local / "deployed").read_text()
+    except OSError:
+        return ""
 
 
 def settled(url: str) -> Stack | None:

@@ -2,13 +2,12 @@
 
 import os
 
-from tests.environment import clients, stack
-from tests.environment.console import Problem, complain, say
-from tests.environment.places import endpoint
-
 from isolane.aws.table import Table
 from isolane.callers import Callers
 from isolane.errors import IsolaneError
+from tests.environment import clients, stack
+from tests.environment.console import Problem, complain, say
+from tests.environment.places import endpoint
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.environment import emulator
-from tests.environment.console import Problem, complain, say
+from tests.environment.console import Problem, run, say
 from tests.environment.emulator import Emulator
 from tests.environment.places import LOCAL, ROOT, endpoint, harmless, is_here, is_ministack, port_of, started
 from tests.waiting import WaitedTooLong, wait_until
@@ -99,14 +99,10 @@ def _wait_until_well(url: str, *, local: Path) -> Emulator:
     return found
 
 
-def main() -> int:
+def main() -> None:
     """Start, and say what runs where."""
-    try:
-        say(f"AWS: {up()}")
-    except Problem as problem:
-        return complain(problem)
-    return 0
+    say(f"AWS: {up()}")
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run(main))

@@ -1,0 +1,80 @@
+# Every command that a person types. `make` alone lists them.
+# Only Python (3.11 or later), make and git are needed; everything else goes into .venv and .local of this folder.
+
+PYTHON ?= python3
+PY := .venv/bin/python
+
+# Nothing here may reach a real account, whatever the shell was set up for.
+export AWS_CONFIG_FILE := /dev/null
+export AWS_SHARED_CREDENTIALS_FILE := /dev/null
+export AWS_EC2_METADATA_DISABLED := true
+unexport AWS_PROFILE AWS_DEFAULT_PROFILE AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test up down reset deploy logs token check format bench lock clean FORCE
+
+help: ## this list
+	@echo "isolane: make TARGET [NAME=value …]"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' Makefile
+
+demo: .venv/installed.lock ## deploy locally and score a text; TEXT=path scores a text of yours
+	@$(PY) -m tests.environment.demo
+
+test: .venv/installed.lock ## run every test; ARGS=… goes to pytest, REQUIRE_ALL=1 leaves nothing out
+	@$(PY) -m pytest $(ARGS)
+
+up: .venv/installed.lock ## start the local AWS and deploy to it; PORT=… takes another port than 4566
+	@$(PY) -m tests.environment.deploy
+
+down: ## stop what was started here; the data stay
+	@[ ! -x $(PY) ] || $(PY) -m tests.environment.down
+
+reset: ## stop what was started here, and forget its data
+	@[ ! -x $(PY) ] || $(PY) -m tests.environment.down --wipe
+
+deploy: up ## the same as up; PARAMETERS='Name=value …' sets parameters of template.yaml
+
+logs: .venv/installed.lock ## what the functions logged; FUNCTION=ScoringWorker, FOLLOW=1
+	@$(PY) -m tests.environment.logs
+
+token: .venv/installed.lock ## make a token for a caller: USER=ann ROLE=user; take one back: REVOKE=…
+	@USER_NAME='$(if $(filter command,$(origin USER)),$(USER))' $(PY) -m tests.environment.token
+
+check: .venv/installed.lock ## lint, types, layers, template
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	PYTHONPATH=layers/isolane:functions $(PY) .venv/bin/lint-imports
+	$(PY) .venv/bin/cfn-lint template.yaml
+	$(PY) -m tests.environment.sam validate --lint
+
+format: .venv/installed.lock ## write the code in the form that check wants
+	@$(PY) -m ruff check --fix .
+	@$(PY) -m ruff format .
+
+bench: .venv/installed.lock ## what a cold start costs beside boto3 itself
+	@$(PY) -m tests.benchmarks.cold_start
+
+lock: ## pin anew what requirements-dev.in and the layer's requirements.in ask for; needs uv
+	uv pip compile $(LOCK) requirements-dev.in --output-file requirements.lock
+	cd layers/isolane && uv pip compile $(LOCK) requirements.in --output-file requirements.lock
+
+LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
+
+clean: down ## remove what was installed and built; the data stay
+	@rm -rf .venv .aws-sam .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+# The environment is made when its copy of the lock file differs from ours. The copy is written last, so that what an
+# interruption leaves is made again. The lock is complete, so that pip need not look for dependencies.
+.venv/installed.lock: $(if $(shell cmp -s requirements.lock .venv/installed.lock && echo same),,FORCE)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or later is needed: make PYTHON=python3.13 …" >&2; exit 1; }
+	@echo "Making .venv from requirements.lock: a minute or two …"
+	@[ ! -x $(PY) ] || $(PY) -m tests.environment.down >/dev/null 2>&1 || true
+	@rm -rf .venv
+	@$(PYTHON) -m venv .venv
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-input --no-compile --no-deps \
+		--require-hashes -r requirements.lock
+	@cp requirements.lock .venv/installed.lock
+
+FORCE:

