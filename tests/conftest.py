@@ -1,11 +1,21 @@
-"""What every test stands on: no way to a real account, and parts with random names."""
+"""What every test stands on: no way to a real account, and the local stack for those that ask for it."""
 
 import os
 import uuid
 from collections.abc import Callable, Iterator
 
-# First of all, before anything that could make a client: made-up keys, a region, nobody's profile, and an address at
-# which nothing answers, so that a client made by mistake fails instead of reaching an account.
+import pytest
+from isolane.aws.table import Table
+from isolane.callers import Callers
+
+from tests.e2e.client import Client
+from tests.environment import clients
+from tests.environment.deploy import Deployment, deploy
+from tests.environment.dynamodb_local import DynamoDbLocal, missing, running
+from tests.environment.up import up
+
+# Made-up keys, a region and nobody's profile: a client made by mistake fails instead of reaching an account. Nothing
+# above has made a client yet, as importing does nothing here.
 os.environ.update(
     {
         "AWS_ACCESS_KEY_ID": "test",
@@ -20,17 +30,6 @@ os.environ.update(
         "POWERTOOLS_METRICS_DISABLED": "true",
     }
 )
-
-import pytest
-from tests.e2e.client import Client
-from tests.environment import clients
-from tests.environment.deploy import Deployment, deploy
-from tests.environment.dynamodb_local import DynamoDbLocal
-from tests.environment.dynamodb_local import start as start_dynamodb_local
-from tests.environment.up import up
-
-from isolane.aws.table import Table
-from isolane.callers import Callers
 
 
 @pytest.fixture(scope="session")
@@ -66,5 +65,7 @@ def stranger(deployment: Deployment) -> Callable[..., Client]:
 @pytest.fixture(scope="session")
 def dynamodb_local() -> Iterator[DynamoDbLocal]:
     """AWS's own emulator of DynamoDB, in memory."""
-    with start_dynamodb_local() as started:
+    if (reason := missing()) is not None:
+        pytest.skip(reason)
+    with running() as started:
         yield started

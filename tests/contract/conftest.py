@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from moto import mock_aws
+
 from tests.environment import clients
 from tests.world import World
 

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.waiting import wait_until
-from tests.world import World, receive
 
 from isolane.aws.queue import Queue
 from isolane.consumer import Consumer, Message
 from isolane.deadline import Deadline
 from isolane.errors import Unavailable
+from tests.waiting import wait_until
+from tests.world import World, receive
 
 Handle = Callable[[Message], None]
 

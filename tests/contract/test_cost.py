@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from moto import mock_aws
+
 from tests.application import Application
 from tests.counting import Counted, counted
 from tests.environment import clients

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from tests.world import World
 
 from isolane.errors import Conflict, Gone, NotFound
 from isolane.task import (
@@ -28,6 +27,7 @@ from isolane.task import (
 )
 from isolane.task_list import list_tasks
 from isolane.tasks import Tasks
+from tests.world import World
 
 CLAIM_S = 60
 PROBLEM = Problem(code="model_failed", message="The model failed.")

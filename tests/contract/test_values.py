@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.world import World
 
 from isolane.errors import InvalidRequest
 from isolane.kv import content_key
+from tests.world import World
 
 
 def test_a_value_is_there_until_its_time_is_over(world: World) -> None:
