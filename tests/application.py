@@ -6,8 +6,6 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.world import World, receive, settings
-
 import scoring.api
 import scoring.worker
 from isolane.api import Api
@@ -16,6 +14,7 @@ from isolane.bindings import Bindings
 from isolane.deadline import Deadline
 from operations.dead_letters import DeadLetters
 from scoring.scorers import Scorer
+from tests.world import World, receive, settings
 
 
 @dataclass

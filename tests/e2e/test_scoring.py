@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from tests.e2e.client import Client
 
 ESSAY = "Rivers shape the land, because water carries soil. However, people shape rivers, too.\n\nDams hold them back."

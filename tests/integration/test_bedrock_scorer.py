@@ -7,16 +7,16 @@ import traceback
 from collections.abc import Iterator
 
 import pytest
-from tests.doubles import steps
-from tests.doubles.model_server import ModelServer
-from tests.environment import emulator
-from tests.world import settings
 
 from isolane.bindings import Bindings
 from isolane.deadline import Deadline
 from isolane.errors import TimedOut, Unreachable
 from isolane.model_errors import InputTooLong, ModelBusy, ModelError, ModelRefused, ModelRejected, ReplyUnreadable
 from scoring.chain import Scored, build, parse_chain, score_with_chain
+from tests.doubles import steps
+from tests.doubles.model_server import ModelServer
+from tests.environment import emulator
+from tests.world import settings
 
 MODEL = "anthropic.claude-3-haiku-20240307-v1:0"
 TEXT = "An essay about the sea.\n\n海很深。"

@@ -16,9 +16,6 @@ from typing import Any
 
 import pytest
 import urllib3
-from tests.doubles import steps
-from tests.doubles.model_server import ModelServer
-from tests.waiting import wait_until
 
 from isolane.deadline import Deadline
 from isolane.errors import ConfigurationError
@@ -33,6 +30,9 @@ from isolane.model_errors import (
 from scoring.chain import Scored, score_with_chain
 from scoring.openai_model import OpenAiModel
 from scoring.scorers import BuiltinScorer, ModelScorer, Scorer
+from tests.doubles import steps
+from tests.doubles.model_server import ModelServer
+from tests.waiting import wait_until
 
 KEY = "sk-0123456789"
 TEXT = "An essay about the sea.\n\n海很深。"

@@ -24,13 +24,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from tests.doubles import steps
-from tests.doubles.model_server import ModelServer
-from tests.waiting import wait_until
 
 from isolane import connection, dial, http
 from isolane.deadline import Deadline
 from isolane.errors import ConfigurationError, OutgoingError, ReplyTooLarge, TimedOut, Unreachable
+from tests.doubles import steps
+from tests.doubles.model_server import ModelServer
+from tests.waiting import wait_until
 
 SECRET = "sk-0123456789"
 

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 import pytest
-from tests.corpus import OUTCOMES, Reply, Text, benign, injections, replies
 
 from isolane.errors import IsolaneError
 from isolane.json_edge import JsonValue, parse_object
+from tests.corpus import OUTCOMES, Reply, Text, benign, injections, replies
 
 NONCE = "5e0c1f7a9b3d4826"
 REPLIES = replies(nonce=NONCE)

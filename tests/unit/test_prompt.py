@@ -7,9 +7,9 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.corpus import Text, injections
 
 from scoring.prompt import neutralised, prompt_for
+from tests.corpus import Text, injections
 
 NONCE = "0123456789abcdef0123456789abcdef"
 ANY_DELIMITER = re.compile(r"<<<(TEXT|END) ([0-9a-f]+)>>>")

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests import corpus
-from tests.doubles.scripted_model import verdict
 
 from isolane.http import Reply
 from isolane.model_errors import ModelError, ModelOutcome
@@ -18,6 +16,8 @@ from scoring.openai_model import content_of
 from scoring.prompt import DIMENSIONS
 from scoring.replies import MAX_BYTES, MOST_COMMENTS, read
 from scoring.score import Score
+from tests import corpus
+from tests.doubles.scripted_model import verdict
 
 NONCE = "0123456789abcdef0123456789abcdef"
 

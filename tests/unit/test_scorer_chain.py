@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from tests.doubles.scripted_model import Answer, ScriptedModel, saying, verdict
 
 from isolane.deadline import Deadline
 from isolane.errors import ConfigurationError, OutgoingError, ReplyTooLarge, TimedOut, Unreachable
@@ -23,6 +22,7 @@ from scoring import rubric
 from scoring.chain import Scored, ScorerSpec, build, parse_chain, score_with_chain
 from scoring.prompt import Prompt
 from scoring.scorers import BuiltinScorer, ModelScorer, Scorer
+from tests.doubles.scripted_model import Answer, ScriptedModel, saying, verdict
 
 TEXT = "An essay about the sea. It is deep, and it is wide."
 GOOD = json.dumps(verdict(81))

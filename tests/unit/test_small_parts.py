@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.world import Clock, settings
 
 from isolane import backoff
 from isolane.api import NOBODY, Request
@@ -20,6 +19,7 @@ from isolane.settings import VARIABLES, Settings
 from isolane.task import Status, Task, as_json, from_row, retry_after_s, to_row
 from scoring.polling import answer, preferred_wait_s, wait_for_end
 from scoring.text import LONGEST_TEXT, clean, text_of
+from tests.world import Clock, settings
 
 VARIABLES_NEEDED = "TASKS_TABLE STATE_TABLE VALUES_TABLE BUCKET SCORE_QUEUE_URL SCORE_DEAD_LETTER_QUEUE_URL"
 NEEDED = dict.fromkeys(VARIABLES_NEEDED.split(), "x")
