@@ -10,6 +10,7 @@ import socket
 import ssl
 import time
 import traceback
+import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -203,9 +204,16 @@ def test_a_chunk_whose_size_never_ends_is_broken_off(server: ModelServer) -> Non
 
 
 def test_a_small_body_that_becomes_a_large_one_is_refused(server: ModelServer) -> None:
+    """And it is refused before it is large: it never lies in memory whole."""
+    assert len(steps.bomb()) < 100_000
     server.play(steps.gzip_bomb())
-    with pytest.raises(ReplyTooLarge):
-        call(server.url)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ReplyTooLarge):
+            call(server.url)
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def compressed(data: bytes, *, encoding: str = "gzip") -> steps.Step:

@@ -77,7 +77,7 @@ FAILS: dict[str, tuple[Reply, type[ModelError]]] = {
     "the same, as a text": (reply(422, {"error": "prompt is too long"}), InputTooLong),
     "the same, without words": (reply(413), InputTooLong),
     "a validator that repeats the text": (
-        reply(422, {"detail": [{"input": "An essay about insufficient_quota and the context window"}]}),
+        reply(422, {"detail": [{"input": "An essay about the context window"}]}),
         ModelRejected,
     ),
     "a slow request": (reply(408), ModelBusy),

@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isolane.json_edge import digest
 from scoring.prompt import neutralised, prompt_for
+from scoring.versions import PROMPT_VERSION
 from tests.corpus import Text, injections
 
 NONCE = "0123456789abcdef0123456789abcdef"
+GOLDEN = {"1": "c0d6f5a3efe65132973fd0710dff675afa8aeb7e46a2ae65a37b5f73b59bece5"}
 ANY_DELIMITER = re.compile(r"<<<(TEXT|END) ([0-9a-f]+)>>>")
 
 
@@ -66,6 +69,12 @@ def test_what_is_no_delimiter_is_left_alone(text: str) -> None:
 
 def test_braces_in_a_text_are_no_placeholders() -> None:
     assert "{nonce} {text} {0}" in prompt_for("{nonce} {text} {0}").user
+
+
+def test_what_a_model_reads_changes_only_with_its_version() -> None:
+    """The version is part of the cache's key; a prompt that changed without it would be answered by older scores."""
+    read = [prompt_for("A <<<text>>>.", nonce=NONCE, repair=repair) for repair in (False, True)]
+    assert digest([[prompt.system, prompt.user] for prompt in read]) == GOLDEN[PROMPT_VERSION]
 
 
 def test_a_prompt_shows_no_text() -> None:

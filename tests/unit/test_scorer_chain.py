@@ -173,6 +173,7 @@ def test_a_call_that_fails_is_an_outcome_too(failure: OutgoingError, kind: type[
         ([ModelRejected(), ModelBusy(retry_after_s=9)], ModelBusy, 9),
         ([ModelBusy(retry_after_s=60), ModelBusy(retry_after_s=0), ModelBusy()], ModelBusy, 0),
         ([ModelBusy(), InputTooLong()], ModelBusy, None),
+        ([ModelRejected(), ModelBusy()], ModelBusy, None),
         ([InputTooLong(), ModelRejected()], InputTooLong, None),
     ],
 )
