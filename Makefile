@@ -38,7 +38,7 @@ logs: .venv/installed.lock ## what the functions logged; FUNCTION=ScoringWorker,
 	@$(PY) -m tests.environment.logs
 
 token: .venv/installed.lock ## make a token for a caller: USER=ann ROLE=user; take one back: REVOKE=…
-	@USER_NAME='$(if $(filter command,$(origin USER)),$(USER))' $(PY) -m tests.environment.token
+	@PYTHONPATH=layers/isolane USER_NAME='$(if $(filter command,$(origin USER)),$(USER))' $(PY) -m tests.environment.token
 
 check: .venv/installed.lock ## lint, types, layers, template
 	$(PY) -m ruff check .
@@ -64,17 +64,10 @@ LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --
 clean: down ## remove what was installed and built; the data stay
 	@rm -rf .venv .aws-sam .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
-# The environment is made when its copy of the lock file differs from ours. The copy is written last, so that what an
-# interruption leaves is made again. The lock is complete, so that pip need not look for dependencies.
+# The environment is made when its copy of the lock file, which is written last, differs from ours.
 .venv/installed.lock: $(if $(shell cmp -s requirements.lock .venv/installed.lock && echo same),,FORCE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or later is needed: make PYTHON=python3.13 …" >&2; exit 1; }
-	@echo "Making .venv from requirements.lock: a minute or two …"
-	@[ ! -x $(PY) ] || $(PY) -m tests.environment.down >/dev/null 2>&1 || true
-	@rm -rf .venv
-	@$(PYTHON) -m venv .venv
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-input --no-compile --no-deps \
-		--require-hashes -r requirements.lock
-	@cp requirements.lock .venv/installed.lock
+	@$(PYTHON) -m tests.environment.install
 
 FORCE:
