@@ -5,9 +5,9 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
+
 from isolane.aws.table import Table
 from isolane.callers import Callers
-
 from tests.e2e.client import Client
 from tests.environment import clients
 from tests.environment.deploy import Deployment, deploy

@@ -63,7 +63,10 @@ def test_every_module_it_names_is_there(module: str) -> None:
     assert (ROOT / "layers" / "isolane" / f"{module.replace('.', '/')}.py").exists()
 
 
-@pytest.mark.parametrize("parameter", sorted(set(re.findall(r"\b((?:Score|Max|OpenAi|Bedrock|Scorer)[A-Z]\w+)`", README))))
+PARAMETERS = sorted(set(re.findall(r"\b((?:Score|Max|OpenAi|Bedrock|Scorer)[A-Z]\w+)`", README)))
+
+
+@pytest.mark.parametrize("parameter", PARAMETERS)
 def test_every_parameter_it_names_is_there(parameter: str) -> None:
     template = (ROOT / "template.yaml").read_text()
     assert re.search(rf"^  {parameter}:$", template, re.MULTILINE)

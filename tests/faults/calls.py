@@ -1,8 +1,10 @@
 """One call to AWS as the lab sees it: what it is, what it touches, who made it."""
 
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, Literal
 
 Mode = Literal["read", "write", "add"]
@@ -12,6 +14,7 @@ KeyNames = Mapping[str, tuple[str, ...]]
 EVERYTHING = "*"
 
 _READ_VERBS = ("Get", "BatchGet", "TransactGet", "Describe", "List", "Head", "Query", "Scan")
+_LONGEST_SHOWN = 40
 _CHECKS_ONLY = ("ConditionCheck", "Get")
 # Frames of these modules say how a call was made, not what for.
 _PLUMBING = ("botocore.", "boto3.", "moto.", "threading", "concurrent.futures.", "contextlib", "functools")
@@ -42,7 +45,7 @@ class Touch:
         return self.mode == other.mode and self.mode in ("read", "add")
 
     def __str__(self) -> str:
-        return self.resource if self.item is None else f"{self.resource}/{self.item}"
+        return self.resource if self.item is None else f"{self.resource}/{_short(self.item)}"
 
 
 Touches = frozenset[Touch]
@@ -86,13 +89,14 @@ def touches_of(*, service: str, operation: str, params: Params, keys: KeyNames) 
 
 
 def purpose_of_caller() -> str:
-    """The name of the function that wanted the call, past the plumbing and anything in a package named `aws`."""
-    frame = sys._getframe(1)
-    while _is_plumbing(frame.f_globals.get("__name__", "")):
-        if frame.f_back is None:
-            return ""
-        frame = frame.f_back
-    return frame.f_code.co_name
+    """The name of the function that wanted the call, past the plumbing and anything in a package named `aws`.
+
+    Within its module that is the nearest one with a public name, if there is one.
+    """
+    frames = [frame for frame in _frames() if not _is_plumbing(_module(frame))]
+    nearby = list(itertools.takewhile(lambda frame: _module(frame) == _module(frames[0]), frames))
+    names = [frame.f_code.co_name for frame in nearby]
+    return next((name for name in names if not name.startswith(("_", "<"))), names[0] if names else "")
 
 
 def key_names(client: Any) -> KeyNames:
@@ -105,6 +109,22 @@ def key_of_table(client: Any, *, table: str) -> tuple[str, ...]:
     """The names of the key attributes of one table."""
     schema = client.describe_table(TableName=table)["Table"]["KeySchema"]
     return tuple(key["AttributeName"] for key in schema)
+
+
+def _frames() -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def _short(item: str) -> str:
+    """Receipt handles have no end."""
+    return item if len(item) <= _LONGEST_SHOWN else f"{item[: _LONGEST_SHOWN - 1]}…"
 
 
 def _is_plumbing(module: str) -> bool:

@@ -78,7 +78,7 @@ class Report:
     def row(self) -> Row:
         """The report as a row of the table of results."""
         counted = {"interleavings" if self.kind == "all orders" else "schedules": self.ran}
-        bound = "" if self.exhaustive else "bounded"
+        bound = "bounded" if self.kind == "all orders" and not self.exhaustive else ""
         return Row(
             flow=self.race,
             crash_points=self.deaths,

@@ -23,8 +23,6 @@ _DEATHS: Mapping[str, Fault] = {"before": CrashBefore(), "after": CrashAfter()}
 
 
 _FAREWELL_S = 5.0
-# As many threads of one actor as could wait at its door by mistake.
-_CROWD = 64
 
 
 class OutOfStep(Exception):
@@ -100,6 +98,8 @@ class _Player(Generic[W]):
         self.thread: threading.Thread | None = None
         self._doorbell = doorbell
         self._door = threading.Semaphore(0)
+        self._crowd = threading.Lock()
+        self._waiting = False
         self._fault: Fault | None = None
 
     def start(self, act: Act[W], world: W) -> None:
@@ -113,8 +113,7 @@ class _Player(Generic[W]):
     def end(self) -> None:
         """Lets the thread run out without another step."""
         self.process.dead = True
-        self._fault = _DEATHS["before"]
-        self._door.release(_CROWD)
+        self.open_door(_DEATHS["before"])
         if self.thread is not None:
             self.thread.join(_FAREWELL_S)
 
@@ -134,8 +133,15 @@ class _Player(Generic[W]):
         return self._wait(Step(actor=self.name, label=f"{call}{again}", touches=call.touches))
 
     def _wait(self, step: Step) -> Fault | None:
+        with self._crowd:
+            if self._waiting:
+                refusal = OutOfStep(f"actor {self.name} makes two calls at once: {step.label}")
+                self._doorbell.put((self.name, refusal))
+                raise refusal
+            self._waiting = True
         self._doorbell.put((self.name, step))
         self._door.acquire()
+        self._waiting = False
         return self._fault
 
 
@@ -154,7 +160,7 @@ class Stage(Generic[W]):
         self.pending: dict[str, Step] = {}
         self.outcomes: dict[str, Outcome] = {}
         self.trace: list[Step] = []
-        self._doorbell: SimpleQueue[tuple[str, Step | Outcome]] = SimpleQueue()
+        self._doorbell: SimpleQueue[tuple[str, Step | Outcome | OutOfStep]] = SimpleQueue()
         self._patience_s = patience_s
         self._players = {
             name: _Player[W](
@@ -187,6 +193,8 @@ class Stage(Generic[W]):
             who, news = self._doorbell.get(timeout=self._patience_s)
         except Empty:
             raise OutOfStep(f"actor {name} neither calls nor ends:\n{self._whereabouts(name)}") from None
+        if isinstance(news, OutOfStep):
+            raise news
         if who != name:
             raise OutOfStep(f"actor {who} calls while it is {name}'s turn: an actor may make one call at a time")
         if isinstance(news, Step):

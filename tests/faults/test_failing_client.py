@@ -34,6 +34,7 @@ from tests.faults.faults import (
 )
 from tests.faults.moto_over_http import moto_over_http
 from tests.faults.time_to_live import age_rows, reap_rows
+from tests.faults.visibility import reveal_messages
 from tests.faults.wire import WireError
 
 Key = dict[str, dict[str, str]]
@@ -79,6 +80,14 @@ def create(dynamodb: Any, *, key: str = "a") -> None:
 
 def send(sqs: Any, *, queue_url: str) -> None:
     sqs.send_message(QueueUrl=queue_url, MessageBody="hello")
+
+
+def rename(dynamodb: Any) -> None:
+    _write(dynamodb)
+
+
+def _write(dynamodb: Any) -> None:
+    dynamodb.put_item(TableName="things", Item={**row("a"), "value": {"N": "1"}})
 
 
 def put_two(dynamodb: Any) -> None:
@@ -301,13 +310,15 @@ class TestAnswers:
     def test_a_deletion_of_messages_is_done_in_part(self, toy: Toy) -> None:
         for _ in range(2):
             toy.sqs.send_message(QueueUrl=toy.queue_url, MessageBody="hello")
-        taken = toy.sqs.receive_message(QueueUrl=toy.queue_url, MaxNumberOfMessages=10, VisibilityTimeout=0)["Messages"]
+        taken = toy.sqs.receive_message(QueueUrl=toy.queue_url, MaxNumberOfMessages=10)["Messages"]
         entries = [{"Id": it["MessageId"], "ReceiptHandle": it["ReceiptHandle"]} for it in taken]
         struck(
             connect("sqs"),
             lambda it: it.delete_message_batch(QueueUrl=toy.queue_url, Entries=entries),
             by=PartialBatch(keep=1),
         )
+        assert toy.messages() == 0
+        reveal_messages()
         assert toy.messages() == 1
 
 
@@ -397,6 +408,14 @@ class TestRecord:
             "3. SendMessage work/new message (send): ok",
             "4. PutItem things/a (create): ConditionalCheckFailedException",
         ]
+
+    def test_a_purpose_is_the_public_name_nearest_to_the_call(self, toy: Toy) -> None:
+        process = Process()
+        dynamodb = connect("dynamodb")
+        with process.attached(dynamodb):
+            rename(dynamodb)
+        assert [call.purpose for call in process.calls] == ["rename"]
+        assert toy.number("a") == 1
 
     def test_nothing_is_noted_once_the_block_is_left(self, toy: Toy) -> None:
         dynamodb = connect("dynamodb")

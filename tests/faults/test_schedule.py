@@ -4,7 +4,6 @@ import math
 import random
 import threading
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ from tests.faults.conftest import Toy, new_client
 from tests.faults.failing_client import at
 from tests.faults.faults import LoseAnswer
 from tests.faults.schedule import Race, ScheduleFailed, explore, random_schedules, replay, share, time_passes
-from tests.faults.stage import Act, Outcome, OutOfStep, Turn
+from tests.faults.stage import Act, Choice, Outcome, OutOfStep, Stage, Turn
 
 KEY = {"id": {"S": "counter"}}
 
@@ -278,17 +277,25 @@ class TestActors:
         let_go.set()
 
     def test_one_with_two_calls_at_once_is_refused(self) -> None:
+        late = threading.Event()
+        refused = threading.Event()
+
+        def interrupt(turn: Turn) -> None:
+            late.wait(5)
+            with pytest.raises(OutOfStep):
+                turn.do("interruption", lambda: None)
+            refused.set()
+
         def crowd(_world: Memory, turn: Turn) -> None:
-            with ThreadPoolExecutor(2) as pool:
-                for number in range(2):
-                    pool.submit(turn.do, f"thread {number}", lambda: None)
+            threading.Thread(target=interrupt, args=(turn,), daemon=True).start()
+            turn.do("work", lambda: None)
 
-        def alone(_world: Memory, turn: Turn) -> None:
-            turn.do("alone", lambda: None)
-
-        race = Race(name="crowd", setup=Memory, actors={"A": crowd, "B": alone}, invariant=silent, patience_s=2)
-        with pytest.raises(OutOfStep, match="one call at a time"):
-            explore(race)
+        stage = Stage[Memory](actors={"A": crowd}, clients={"A": {}}, plans={}, keys={}, patience_s=5)
+        stage.open(Memory())
+        late.set()
+        assert refused.wait(5)
+        with pytest.raises(OutOfStep, match="two calls at once: interruption"):
+            stage.take(Choice(actor="A"))
 
     def test_clients_cannot_be_shared(self, toy: Toy) -> None:
         race = Race(
