@@ -16,12 +16,12 @@ After each, what AWS, the client and the sweeper would do drives the world to re
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from tests.faults.answers import EmptyPage, PartialBatch
-from tests.faults.calls import Call, KeyNames
+from tests.faults.calls import Call, KeyNames, no_keys
 from tests.faults.failing_client import Process, at
 from tests.faults.faults import Conflict, Crash, CrashAfter, CrashBefore, Fault, LoseAnswer, Refuse, Unreachable
 from tests.faults.results import Row, headline
@@ -108,9 +108,16 @@ class CrashReport:
 
 
 def crash_walk(
-    flow: Flow[W], *, faults: Sequence[Fault] = DEATHS, keys: KeyNames | None = None, keep_going: bool = False
+    flow: Flow[W],
+    *,
+    faults: Sequence[Fault] = DEATHS,
+    keys: Callable[[W], KeyNames] = no_keys,
+    keep_going: bool = False,
 ) -> CrashReport:
-    """Strikes each call of a flow with each fault that fits it; stops at the first violation unless `keep_going`."""
+    """Strikes each call of a flow with each fault that fits it; stops at the first violation unless `keep_going`.
+
+    `keys` names the keys of the world's tables, so that a PutItem is told with its item.
+    """
     report = CrashReport(flow=flow.name)
     start = time.perf_counter()
     report.calls, wound = _undisturbed(flow, keys=keys)
@@ -123,12 +130,14 @@ def crash_walk(
     return report
 
 
-def strike(flow: Flow[W], *, index: int, fault: Fault, keys: KeyNames | None = None) -> Wound | None:
+def strike(flow: Flow[W], *, index: int, fault: Fault, keys: Callable[[W], KeyNames] = no_keys) -> Wound | None:
     """Runs a flow once with one call struck, drives it to rest and looks whether all holds."""
     return _struck(flow, index=index, fault=fault, keys=keys)[1]
 
 
-def _wounds(flow: Flow[W], *, report: CrashReport, faults: Sequence[Fault], keys: KeyNames | None) -> Iterator[Wound]:
+def _wounds(
+    flow: Flow[W], *, report: CrashReport, faults: Sequence[Fault], keys: Callable[[W], KeyNames]
+) -> Iterator[Wound]:
     for call in report.calls:
         for fault in faults:
             if not fault.fits(call):
@@ -140,14 +149,18 @@ def _wounds(flow: Flow[W], *, report: CrashReport, faults: Sequence[Fault], keys
                 yield wound
 
 
-def _undisturbed(flow: Flow[W], *, keys: KeyNames | None) -> tuple[Sequence[Call], Wound | None]:
-    world, process = flow.setup(), Process(keys=keys)
+def _undisturbed(flow: Flow[W], *, keys: Callable[[W], KeyNames]) -> tuple[Sequence[Call], Wound | None]:
+    world = flow.setup()
+    process = Process(keys=keys(world))
     flow.run(world, process)
     return process.calls, _judge(flow, world, process=process, index=0, fault=None)
 
 
-def _struck(flow: Flow[W], *, index: int, fault: Fault, keys: KeyNames | None) -> tuple[Sequence[Call], Wound | None]:
-    world, process = flow.setup(), Process(plan=at(index, fault), keys=keys)
+def _struck(
+    flow: Flow[W], *, index: int, fault: Fault, keys: Callable[[W], KeyNames]
+) -> tuple[Sequence[Call], Wound | None]:
+    world = flow.setup()
+    process = Process(plan=at(index, fault), keys=keys(world))
     try:
         flow.run(world, process)
     except (Crash, Exception):  # noqa: BLE001 - an invocation may fail in any way; what counts is what follows

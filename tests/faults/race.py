@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
-from tests.faults.calls import KeyNames
+from tests.faults.calls import KeyNames, no_keys
 from tests.faults.failing_client import Plan
 from tests.faults.results import Row, headline
 from tests.faults.stage import Act, Choice, Outcome, Step
@@ -23,8 +23,9 @@ class Race(Generic[W]):
 
     `setup` makes the world anew for each schedule; `connect` makes the clients of one actor, once; `settle` drives the
     world to rest afterwards, as redelivery and sweeper would; `invariant` raises when the world is not as promised.
-    `plans` makes, for each schedule, the faults that an actor meets. An actor may end with one of `may_raise`; anything
-    else that it raises is a violation.
+    `plans` makes, for each schedule, the faults that an actor meets; `keys` names the keys of the world's tables, so
+    that a PutItem disturbs one item and not a whole table. An actor may end with one of `may_raise`; anything else that
+    it raises is a violation.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Race(Generic[W]):
     settle: Callable[[W], object] = lambda _world: None
     connect: Callable[[], Mapping[str, Any]] = dict
     plans: Mapping[str, Callable[[], Plan]] = field(default_factory=dict)
-    keys: KeyNames = field(default_factory=dict)
+    keys: Callable[[W], KeyNames] = no_keys
     may_raise: tuple[type[BaseException], ...] = ()
     patience_s: float = 30.0
 

@@ -52,7 +52,7 @@ class Theatre(Generic[W]):
     def perform(self, chooser: Chooser, *, origin: str) -> Performance:
         """Makes a world, lets the actors take their turns in it, and judges it."""
         world = self._race.setup()
-        stage = self._stage()
+        stage = self._stage(world)
         choices: list[Choice] = []
         try:
             stage.open(world)
@@ -66,10 +66,12 @@ class Theatre(Generic[W]):
             stage.clear()
         return self._judged(world, stage=stage, choices=choices, origin=origin)
 
-    def _stage(self) -> Stage[W]:
+    def _stage(self, world: W) -> Stage[W]:
         race = self._race
         plans = {name: make() for name, make in race.plans.items()}
-        return Stage(actors=race.actors, clients=self._clients, plans=plans, keys=race.keys, patience_s=race.patience_s)
+        return Stage(
+            actors=race.actors, clients=self._clients, plans=plans, keys=race.keys(world), patience_s=race.patience_s
+        )
 
     def _judged(self, world: W, *, stage: Stage[W], choices: list[Choice], origin: str) -> Performance:
         error = self._judge(world, stage.outcomes)
