@@ -6,13 +6,13 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+import operations.dead_letters
 import scoring.api
 import scoring.worker
 from isolane.api import Api
 from isolane.aws.queue import Queue
 from isolane.bindings import Bindings
 from isolane.deadline import Deadline
-from operations.dead_letters import DeadLetters
 from scoring.scorers import Scorer
 from tests.world import World, receive, settings
 
@@ -44,7 +44,7 @@ class Application:
         self.bindings.values = self.world.values
         self.api: Api = scoring.api.build(self.bindings)
         self.worker = scoring.worker.build(self.bindings, scorers=self.scorers)
-        self.dead_letters = DeadLetters(self.bindings)
+        self.dead_letters, self.burial = operations.dead_letters.build(self.bindings)
 
     def _settings(self) -> Any:
         names = {
@@ -75,6 +75,14 @@ class Application:
 
     def work(self, records: list[dict[str, Any]], *, left_s: float = 60) -> dict[str, Any]:
         return self.worker.consume({"Records": records}, deadline=Deadline.after(left_s))
+
+    def bury(self, records: list[dict[str, Any]]) -> dict[str, Any]:
+        """A batch to the function behind the dead-letter queue."""
+        return self.burial.consume({"Records": records}, self.dead_letters.bury, deadline=Deadline.after(60))
+
+    def letters(self) -> list[dict[str, Any]]:
+        """The dead letters that are kept."""
+        return self.world.state.query("#pk = :pk", values={"pk": "dead-letters"}, limit=100).items
 
     def acknowledge(self, records: list[dict[str, Any]], answer: dict[str, Any]) -> None:
         """What Lambda does with the worker's answer: deletes what is not named in it."""

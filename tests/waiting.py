@@ -15,7 +15,7 @@ class WaitedTooLong(AssertionError):
 
 
 def wait_until(
-    predicate: Callable[[], Answer],
+    predicate: Callable[[], Answer | None],
     *,
     description: str,
     timeout_s: float = 10.0,

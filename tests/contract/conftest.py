@@ -8,11 +8,12 @@ import pytest
 from moto import mock_aws
 
 from tests.environment import clients
+from tests.environment.dynamodb_local import DynamoDbLocal
 from tests.world import World
 
 
 @pytest.fixture(scope="session")
-def dynamodb_local_url(dynamodb_local: Any) -> str:
+def dynamodb_local_url(dynamodb_local: DynamoDbLocal) -> str:
     return dynamodb_local.url
 
 

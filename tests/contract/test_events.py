@@ -1,0 +1,72 @@
+"""The events that ship with the project, through the handlers that they are for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from moto import mock_aws
+
+import operations.api
+from tests.application import Application, Context
+from tests.environment import clients
+from tests.world import ROOT, World
+
+EVENTS = {path.stem: json.loads(path.read_text()) for path in sorted((ROOT / "events").glob("*.json"))}
+CODES = {
+    "scoring-api.no-text": (400, "text_required"),
+    "scoring-api.bad-json": (400, "invalid_json"),
+    "scoring-api.unknown-task": (404, "task_not_found"),
+    "operations-api.nowhere": (404, "not_found"),
+}
+
+
+@pytest.fixture
+def app() -> Iterator[Application]:
+    with mock_aws():
+        made = {service: clients.session().client(service, config=clients.CONFIG) for service in ("dynamodb", "sqs")}
+        world = World(made.__getitem__)
+        world.make_tables()
+        yield Application(world)
+
+
+def of(function: str) -> list[str]:
+    return [name for name in EVENTS if name.startswith(f"{function}.")]
+
+
+def test_every_function_has_a_good_event_and_a_bad_one() -> None:
+    functions = {name.split(".")[0] for name in EVENTS}
+    assert functions == {"scoring-api", "scoring-worker", "operations-api", "dead-letters"}
+    assert all(len(of(function)) >= 2 for function in functions)
+
+
+@pytest.mark.parametrize("name", [*of("scoring-api"), *of("operations-api")])
+def test_an_api_event_gets_its_answer(app: Application, name: str) -> None:
+    api = app.api if name.startswith("scoring") else operations.api.build(app.bindings)
+    answer = api(EVENTS[name], Context())
+    if name in CODES:
+        assert (answer["statusCode"], json.loads(answer["body"])["error"]) == CODES[name]
+    else:
+        assert answer["statusCode"] in {200, 202}
+
+
+def test_a_worker_drops_a_message_that_is_nobodys_and_old(app: Application) -> None:
+    assert app.work(EVENTS["scoring-worker.nobodys-message"]["Records"]) == {"batchItemFailures": []}
+
+
+def test_a_poison_message_is_put_aside_by_the_worker(app: Application) -> None:
+    assert app.work(EVENTS["scoring-worker.poison"]["Records"]) == {"batchItemFailures": []}
+    letters: Any = app.dead.client.receive_message(QueueUrl=app.dead.url)
+    assert [letter["Body"] for letter in letters["Messages"]] == ["{bad"]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("dead-letters.with-a-reason", "invalid_json"), ("dead-letters.by-the-backstop", "received_too_often")],
+)
+def test_a_dead_letter_is_kept_with_its_reason(app: Application, name: str, reason: str) -> None:
+    app.bury(EVENTS[name]["Records"])
+    (row,) = app.letters()
+    assert (row["reason"], row["body"]) == (reason, EVENTS[name]["Records"][0]["body"])
