@@ -15,6 +15,7 @@ from tests.environment.places import REGION, checked
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_iam import IAMClient
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_logs import CloudWatchLogsClient
     from mypy_boto3_s3 import S3Client
@@ -57,6 +58,11 @@ def dynamodb(url: str) -> DynamoDBClient:
 def functions(url: str) -> LambdaClient:
     """A client for functions and their event source mappings."""
     return session().client("lambda", endpoint_url=checked(url), config=CONFIG)
+
+
+def iam(url: str) -> IAMClient:
+    """A client for roles."""
+    return session().client("iam", endpoint_url=checked(url), config=CONFIG)
 
 
 def logs(url: str) -> CloudWatchLogsClient:

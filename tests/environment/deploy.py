@@ -10,7 +10,7 @@ import os
 import shlex
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from tests.environment import clients, stack
@@ -19,7 +19,7 @@ from tests.environment.build import build
 from tests.environment.console import Problem, run, say
 from tests.environment.emulator import Emulator
 from tests.environment.fingerprint import fingerprint
-from tests.environment.places import LOCAL, ROOT, STACK_NAME
+from tests.environment.places import BUILT, LOCAL, ROOT, STACK_NAME
 from tests.environment.sam import sam
 from tests.environment.up import up
 
@@ -78,7 +78,13 @@ def _pair(entry: str) -> tuple[str, str]:
 def _stands(emulator: Emulator, *, mark: str) -> bool:
     """Whether the stack that stands there is the one that was deployed last, from just these files and parameters."""
     standing = stack.find(emulator.url)
-    return standing is not None and standing.stands and stack.noted() == f"{mark} {standing.mark}"
+    built = BUILT / f"{emulator.name}.yaml"
+    return (
+        standing is not None
+        and standing.stands
+        and stack.noted() == f"{mark} {standing.mark}"
+        and built.exists()  # who deploys a second stack takes it from there
+    )
 
 
 def _build_and_deploy(emulator: Emulator, *, chosen: dict[str, str]) -> None:
@@ -86,7 +92,9 @@ def _build_and_deploy(emulator: Emulator, *, chosen: dict[str, str]) -> None:
     say("Building (sam build) …")
     template = build(target=emulator.name, parameters=chosen)
     bucket = f"{STACK_NAME}-artifacts"
-    clients.s3(emulator.url).create_bucket(Bucket=bucket)
+    s3 = clients.s3(emulator.url)
+    with suppress(s3.exceptions.BucketAlreadyOwnedByYou):
+        s3.create_bucket(Bucket=bucket)
     say(f"Deploying to {emulator} (sam deploy) …")
     sam(
         *("deploy", "--template-file", str(template), "--config-file", str(ROOT / "samconfig.toml")),

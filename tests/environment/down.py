@@ -19,14 +19,12 @@ STOP_TIMEOUT_S = 30
 
 
 def down(*, local: Path = LOCAL) -> bool:
-    """Stop what `up` started and return whether there was anything to stop.
-
-    Its data are written before it ends, and its note stays, so that the next `up` takes the same port.
-    """
+    """Stop what `up` started and return whether there was anything to stop; data are written before it ends."""
     ours = started(local=local)
     running = ours is not None and is_ministack(ours.pid)
     if ours is not None and running:
         _stop(ours.pid)
+    (local / "emulator.json").unlink(missing_ok=True)
     return running
 
 

@@ -44,13 +44,26 @@ def is_ministack(pid: int) -> bool:
 
 
 def endpoint(environ: Mapping[str, str] = os.environ, *, local: Path = LOCAL) -> str:
-    """The AWS to use: AWS_ENDPOINT_URL, else PORT, else the emulator that this checkout started, else port 4566."""
+    """The AWS to use: AWS_ENDPOINT_URL, else PORT, else the port that this checkout used last, else port 4566."""
     if environ.get("AWS_ENDPOINT_URL"):
         return checked(environ["AWS_ENDPOINT_URL"].rstrip("/"))
     if environ.get("PORT"):
         return f"http://localhost:{port_number(environ['PORT'])}"
-    ours = started(local=local)
-    return f"http://localhost:{ours.port if ours is not None else DEFAULT_PORT}"
+    return f"http://localhost:{remembered_port(local=local)}"
+
+
+def remember_port(port: int, *, local: Path = LOCAL) -> None:
+    """Let later commands of this checkout find the emulator that this one used, without being told the PORT again."""
+    local.mkdir(parents=True, exist_ok=True)
+    (local / "port").write_text(f"{port}\n")
+
+
+def remembered_port(*, local: Path = LOCAL) -> int:
+    """The port that was used last, or the usual one."""
+    try:
+        return port_number((local / "port").read_text().strip())
+    except (OSError, Problem):
+        return DEFAULT_PORT
 
 
 def checked(url: str) -> str:

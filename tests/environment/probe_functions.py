@@ -61,7 +61,8 @@ def _told(url: str, *, texts: list[str], batch_size: int, tellings: int) -> list
     with ExitStack() as made:
         sqs, told = made.enter_context(scratch_queue(url))
         _, work = made.enter_context(scratch_queue(url, VisibilityTimeout=str(TIMEOUT_S + 1)))
-        made.enter_context(_function(url, work=work, told=told, batch_size=batch_size))
+        role = made.enter_context(_role(url))
+        made.enter_context(_function(url, role=role, work=work, told=told, batch_size=batch_size))
         sqs.send_message_batch(
             QueueUrl=work,
             Entries=[{"Id": str(number), "MessageBody": text} for number, text in enumerate(texts)],
@@ -76,14 +77,34 @@ def _told(url: str, *, texts: list[str], batch_size: int, tellings: int) -> list
 
 
 @contextmanager
-def _function(url: str, *, work: str, told: str, batch_size: int) -> Iterator[None]:
+def _role(url: str) -> Iterator[str]:
+    """A role that may use queues, for emulators that look at roles."""
+    client, name = clients.iam(url), f"probe-{uuid4().hex[:8]}"
+    trusted = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    allowed = {"Effect": "Allow", "Action": ["sqs:*", "logs:*"], "Resource": "*"}
+    role = client.create_role(RoleName=name, AssumeRolePolicyDocument=_policy(trusted))["Role"]["Arn"]
+    client.put_role_policy(RoleName=name, PolicyName=name, PolicyDocument=_policy(allowed))
+    try:
+        yield role
+    finally:
+        client.delete_role_policy(RoleName=name, PolicyName=name)
+        client.delete_role(RoleName=name)
+
+
+def _policy(statement: dict[str, Any]) -> str:
+    """A policy of one statement."""
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+@contextmanager
+def _function(url: str, *, role: str, work: str, told: str, batch_size: int) -> Iterator[None]:
     """A function that is served from the one queue, and tells what it saw in the other."""
     lambda_, sqs = clients.functions(url), clients.sqs(url)
     name = f"probe-{uuid4().hex[:8]}"
     lambda_.create_function(
         FunctionName=name,
         Runtime="python3.13",
-        Role="arn:aws:iam::000000000000:role/probe",
+        Role=role,
         Handler="probe.handler",
         Timeout=TIMEOUT_S,
         Code={"ZipFile": _zipped(HANDLER)},

@@ -14,7 +14,17 @@ from pathlib import Path
 from tests.environment import emulator
 from tests.environment.console import Problem, run, say
 from tests.environment.emulator import Emulator
-from tests.environment.places import LOCAL, ROOT, endpoint, harmless, is_here, is_ministack, port_of, started
+from tests.environment.places import (
+    LOCAL,
+    ROOT,
+    endpoint,
+    harmless,
+    is_here,
+    is_ministack,
+    port_of,
+    remember_port,
+    started,
+)
 from tests.waiting import WaitedTooLong, wait_until
 
 START_TIMEOUT_S = 60
@@ -23,6 +33,8 @@ START_TIMEOUT_S = 60
 def up(url: str | None = None, *, local: Path = LOCAL) -> Emulator:
     """The emulator at the address, started there if nothing answered."""
     where = endpoint(local=local) if url is None else url
+    if is_here(where) and "AWS_ENDPOINT_URL" not in os.environ:
+        remember_port(port_of(where), local=local)
     found = emulator.find(where)
     if found is not None:
         return found
@@ -68,6 +80,8 @@ def surroundings(environ: Mapping[str, str], *, url: str, local: Path) -> dict[s
         "S3_DATA_DIR": str(local / "s3"),
         "TMPDIR": str(local / "tmp"),
         "LOG_LEVEL": "WARNING",
+        # Functions may do what their roles say and nothing else, as on AWS; the made-up key may do everything.
+        "AUTH": "true",
         # Services that open a port of their own, or containers, which a second checkout would trip over.
         "SFTP_ENABLED": "0",
         "IOT_MTLS_ENABLED": "0",
