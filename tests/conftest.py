@@ -4,6 +4,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 
+import hypothesis
 import pytest
 
 from isolane.aws.table import Table
@@ -30,6 +31,12 @@ os.environ.update(
         "POWERTOOLS_METRICS_DISABLED": "true",
     }
 )
+
+# A machine may be busy: how long an example takes says nothing about the code.
+hypothesis.settings.register_profile(
+    "isolane", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
+)
+hypothesis.settings.load_profile("isolane")
 
 
 @pytest.fixture(scope="session")
