@@ -12,7 +12,8 @@ from moto import mock_aws
 import operations.api
 from tests.application import Application, Context
 from tests.environment import clients
-from tests.world import ROOT, World
+from tests.environment.places import ROOT
+from tests.world import World
 
 EVENTS = {path.stem: json.loads(path.read_text()) for path in sorted((ROOT / "events").glob("*.json"))}
 CODES = {

@@ -1,0 +1,74 @@
+"""What the deployed functions log and count: enough to follow a task, and nothing of its text."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e.client import Client
+from tests.environment import clients
+from tests.environment.deploy import Deployment
+from tests.waiting import wait_until
+
+
+def lines(deployment: Deployment, group: str) -> list[str]:
+    """Every line in a log group of the stack."""
+    logs = clients.logs(deployment.emulator.url)
+    pages = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/isolane/{group}")
+    return [line for page in pages for event in page["events"] for line in event["message"].splitlines()]
+
+
+def parsed(found: list[str]) -> Iterator[dict[str, Any]]:
+    for line in found:
+        if line.startswith("{"):
+            yield json.loads(line)
+
+
+@pytest.fixture(scope="module")
+def scored(api: Client) -> tuple[str, str]:
+    """A task that ran, and a word that is in its text and nowhere else."""
+    word = f"w{uuid.uuid4().hex}"
+    task_id = api.submit(f"Rivers shape the {word}, because water carries soil.").json["taskId"]
+    api.wait(task_id)
+    return task_id, word
+
+
+@pytest.mark.parametrize(("group", "entry"), [("scoring-api", "api"), ("scoring-worker", "queue")])
+def test_a_task_can_be_followed_by_its_id(
+    deployment: Deployment, scored: tuple[str, str], group: str, entry: str
+) -> None:
+    task_id, _ = scored
+
+    def about_it() -> list[dict[str, Any]]:
+        return [line for line in parsed(lines(deployment, group)) if line.get("task_id") == task_id]
+
+    found = wait_until(about_it, description=f"the log of {group} has lines about the task")
+    assert {line["entry"] for line in found} == {entry}
+    assert all(line["service"] == "isolane" and line["level"] == "INFO" for line in found)
+
+
+@pytest.mark.parametrize(
+    ("group", "metrics"),
+    [("scoring-api", {"submitted"}), ("scoring-worker", {"completed", "queue_wait", "run_time"})],
+)
+def test_what_happened_is_counted_in_the_embedded_format(
+    deployment: Deployment, scored: tuple[str, str], group: str, metrics: set[str]
+) -> None:
+    def counted() -> set[str]:
+        declared = [line["_aws"]["CloudWatchMetrics"][0] for line in parsed(lines(deployment, group)) if "_aws" in line]
+        assert all(entry["Namespace"] == "isolane" for entry in declared)
+        names = {metric["Name"] for entry in declared for metric in entry["Metrics"]}
+        return names if names >= metrics else set()
+
+    assert wait_until(counted, description=f"{group} has counted")
+
+
+@pytest.mark.parametrize("group", ["scoring-api", "scoring-worker"])
+def test_no_text_of_a_users_is_in_a_log(deployment: Deployment, scored: tuple[str, str], group: str) -> None:
+    _, word = scored
+    assert lines(deployment, group)
+    assert not [line for line in lines(deployment, group) if word in line]
