@@ -5,11 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any
-
-from samcli.yamlhelper import yaml_parse
 
 from isolane.aws.bucket import Bucket
 from isolane.aws.queue import Queue
@@ -20,14 +16,7 @@ from isolane.payloads import Payloads
 from isolane.settings import Settings
 from isolane.submissions import Submissions
 from isolane.tasks import Tasks
-
-ROOT = Path(__file__).resolve().parents[1]
-
-
-@cache
-def template() -> dict[str, Any]:
-    """The application's template, parsed."""
-    return dict(yaml_parse((ROOT / "template.yaml").read_text()))
+from tests.template import TEMPLATE
 
 
 @dataclass
@@ -96,7 +85,7 @@ class World:
 
 def make_table(client: Any, name: str, *, logical_name: str) -> None:
     """A table as the template has it, by keys and indexes."""
-    properties = template()["Resources"][logical_name]["Properties"]
+    properties = TEMPLATE["Resources"][logical_name]["Properties"]
     indexes = (
         {"GlobalSecondaryIndexes": properties["GlobalSecondaryIndexes"]}
         if "GlobalSecondaryIndexes" in properties
