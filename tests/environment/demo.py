@@ -71,14 +71,18 @@ def demo(deployment: Deployment, *, texts: Mapping[str, str]) -> None:
     submitted = {name: api.submit(text) for name, text in texts.items()}
     for name, answer in submitted.items():
         say(f"\n{name} ({len(texts[name]):,} characters)  POST /score -> {answer.status}")
-        show(waited_for(api, answer, elapsed_s=lambda: time.monotonic() - started_s))
+        show(waited_for(answer, look=api.look, elapsed_s=lambda: time.monotonic() - started_s))
     say(f"\nThe API is at {deployment.api_url}; try:")
     say(f'  curl -i {deployment.api_url}/score -d \'{{"text": "…"}}\'')
     say("It goes on running; `make logs` shows what the functions say, `make down` stops it.")
 
 
 def waited_for(
-    api: Api, answer: Answer, *, elapsed_s: Callable[[], float], sleep: Callable[[float], None] = time.sleep
+    answer: Answer,
+    *,
+    look: Callable[[str], Answer],
+    elapsed_s: Callable[[], float],
+    sleep: Callable[[float], None] = time.sleep,
 ) -> dict[str, Any]:
     """The task once it is terminal, asked for as often as the API's Retry-After allows."""
     task, location, pause_s = answer.body, answer.location, answer.retry_after_s
@@ -87,7 +91,7 @@ def waited_for(
         if location is None or elapsed_s() + pause_s > PATIENCE_S:
             raise Problem(f"The task is still {task['status']} after {elapsed_s():.0f} s; `make logs` may say why.")
         sleep(pause_s)
-        looked = api.look(location)
+        looked = look(location)
         task, pause_s = looked.body, looked.retry_after_s
         say(f"  {elapsed_s():5.1f} s  {task['status']}")
     if task["status"] != "completed":

@@ -11,7 +11,7 @@ import urllib3
 from tests.environment.console import Problem
 from tests.environment.places import port_of
 
-HTTP = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=2, read=5))
+HTTP = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=2, read=3))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from tests.environment.console import Problem
 from tests.environment.probe import Finding, probe, table
 
 TABLE = pytest.StashKey[str]()
+PROBED_BY = "tests/integration/test_probe.py"
 
 
 @pytest.fixture(scope="session")
@@ -31,6 +32,11 @@ def needs(findings: dict[str, Finding]) -> Callable[[str], None]:
             pytest.skip(f"the emulator cannot prove {name!r}: {findings[name].seen}")
 
     return need
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The probe's own tests come first, before what rests on its findings."""
+    items.sort(key=lambda item: not item.nodeid.startswith(PROBED_BY))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -28,6 +28,7 @@ from tests.environment.places import (
 from tests.waiting import WaitedTooLong, wait_until
 
 START_TIMEOUT_S = 60
+LAUNCH = 'log=$1; shift; "$@" >>"$log" 2>&1 & echo $!'
 
 
 def up(url: str | None = None, *, local: Path = LOCAL) -> Emulator:
@@ -55,17 +56,18 @@ def _start(url: str, *, local: Path) -> None:
     """Start MiniStack in the background, and write down that it is ours."""
     for folder in ("tmp", "state", "s3"):
         (local / folder).mkdir(parents=True, exist_ok=True)
-    with (local / "ministack.log").open("ab") as sink:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "ministack"],
-            env=surroundings(os.environ, url=url, local=local),
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    _write_down(process.pid, port=port_of(url), local=local)
+    # By a shell that ends at once, so that nobody here is its parent: it outlives us, and leaves no zombie.
+    launched = subprocess.run(
+        ["/bin/sh", "-c", LAUNCH, "sh", str(local / "ministack.log"), sys.executable, "-m", "ministack"],
+        env=surroundings(os.environ, url=url, local=local),
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        start_new_session=True,
+    )
+    _write_down(int(launched.stdout), port=port_of(url), local=local)
 
 
 def surroundings(environ: Mapping[str, str], *, url: str, local: Path) -> dict[str, str]:
