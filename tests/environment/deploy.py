@@ -19,7 +19,7 @@ from tests.environment.build import build
 from tests.environment.console import Problem, run, say
 from tests.environment.emulator import Emulator
 from tests.environment.fingerprint import fingerprint
-from tests.environment.places import BUILT, LOCAL, ROOT, STACK_NAME
+from tests.environment.places import ARTIFACTS, BUILT, LOCAL, ROOT, STACK_NAME
 from tests.environment.sam import sam
 from tests.environment.up import up
 
@@ -91,14 +91,14 @@ def _build_and_deploy(emulator: Emulator, *, chosen: dict[str, str]) -> None:
     """The real `sam build` and the real `sam deploy`."""
     say("Building (sam build) …")
     template = build(target=emulator.name, parameters=chosen)
-    bucket = f"{STACK_NAME}-artifacts"
     s3 = clients.s3(emulator.url)
     with suppress(s3.exceptions.BucketAlreadyOwnedByYou):
-        s3.create_bucket(Bucket=bucket)
+        s3.create_bucket(Bucket=ARTIFACTS)
     say(f"Deploying to {emulator} (sam deploy) …")
     sam(
         *("deploy", "--template-file", str(template), "--config-file", str(ROOT / "samconfig.toml")),
-        *("--config-env", SECTIONS[emulator.name], "--no-fail-on-empty-changeset", "--no-progressbar"),
+        *("--config-env", SECTIONS[emulator.name], "--stack-name", STACK_NAME, "--s3-bucket", ARTIFACTS),
+        *("--no-fail-on-empty-changeset", "--no-progressbar"),
         *("--parameter-overrides", *(f"{name}={value}" for name, value in chosen.items())),
         url=emulator.url,
     )

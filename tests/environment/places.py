@@ -1,5 +1,6 @@
 """Where things are: this checkout's folders, and the address of the AWS in use."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -15,7 +16,10 @@ LOCAL = ROOT / ".local"
 BUILT = ROOT / ".aws-sam" / "build"
 
 REGION = "us-east-1"
-STACK_NAME = "isolane"
+STACK_NAME = f"isolane-{hashlib.sha256(str(ROOT).encode()).hexdigest()[:6]}"
+"""Another one for each checkout, so that two can share an emulator without deploying over each other."""
+ARTIFACTS = "isolane-artifacts"
+"""The bucket that `sam deploy` uploads to."""
 DEFAULT_PORT = 4566
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
