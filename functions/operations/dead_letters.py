@@ -16,7 +16,7 @@ from isolane.deadline import Deadline
 from isolane.errors import Refused
 from isolane.json_edge import parse_object
 from isolane.observability import count, invocation, logger
-from isolane.task import Problem, Task, timestamp
+from isolane.task import Problem, Task, is_task_id, timestamp
 from isolane.tasks import Tasks
 
 PARTITION = "dead-letters"
@@ -63,7 +63,7 @@ def _task(tasks: Tasks, body: str) -> Task | None:
     except Refused:
         return None
     task_id, nonce = fields.get("task_id"), fields.get("nonce")
-    if not isinstance(task_id, str) or not task_id:
+    if not is_task_id(task_id):
         return None
     task = tasks.find(task_id)
     return task if task is not None and task.nonce == nonce else None

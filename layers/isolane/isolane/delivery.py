@@ -16,7 +16,7 @@ from isolane.consumer import Message
 from isolane.deadline import Deadline
 from isolane.errors import InvalidRequest, IsolaneError
 from isolane.observability import about, logger
-from isolane.task import Busy, Claim, Claimed, Exhausted, Finished, NoRow, Overdue, Problem, Task
+from isolane.task import Busy, Claim, Claimed, Exhausted, Finished, NoRow, Overdue, Problem, Task, is_task_id
 from isolane.tasks import Tasks
 
 LOOK_AGAIN_S = 0.1
@@ -38,7 +38,7 @@ class Job:
     def from_body(cls, body: Mapping[str, Any]) -> Job:
         """Raises InvalidRequest for a message that no submission of ours has sent."""
         task_id, nonce = body.get("task_id"), body.get("nonce")
-        if not (isinstance(task_id, str) and task_id and isinstance(nonce, str)):
+        if not (is_task_id(task_id) and isinstance(nonce, str)):
             raise InvalidRequest("A message names its task and its submission.")
         return cls(task_id=task_id, nonce=nonce, fields=body)
 

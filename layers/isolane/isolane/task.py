@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeGuard
 
 DAY_S = 86_400
 UNFINISHED_S = DAY_S
@@ -30,6 +30,14 @@ REMEMBERED_S = DAY_S
 """How long after that the answer is still "it is gone" rather than "there is no such task"."""
 UNFINISHED_ROW_S = UNFINISHED_S + 25 * 3_600
 """When DynamoDB may drop the row of a task that never became terminal: a day and an hour after its deadline."""
+
+
+_LONGEST_ID = 64
+
+
+def is_task_id(value: Any) -> TypeGuard[str]:
+    """Whether a task could have this id: 1 to 64 ASCII characters. DynamoDB takes no key above 2 KB for one."""
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST_ID and value.isascii()
 
 
 class Status(StrEnum):

@@ -11,7 +11,7 @@ from typing import Any
 from isolane.aws.table import get_many
 from isolane.errors import InvalidCursor, IsolaneError
 from isolane.json_edge import dumps, parse_object
-from isolane.task import Task, from_row
+from isolane.task import Task, from_row, is_task_id
 from isolane.tasks import Tasks
 
 BY_OWNER = "by-owner"
@@ -63,6 +63,11 @@ def _position(cursor: str, *, owner: str) -> dict[str, Any]:
     except (binascii.Error, ValueError, IsolaneError):
         raise InvalidCursor from None
     task_id, created_at_ms = fields.get("t"), fields.get("c")
-    if set(fields) != {"t", "c"} or not isinstance(task_id, str) or not task_id or type(created_at_ms) is not int:
+    if set(fields) != {"t", "c"} or not is_task_id(task_id) or not _is_time(created_at_ms):
         raise InvalidCursor
     return {"owner": owner, "task_id": task_id, "created_at_ms": created_at_ms}
+
+
+def _is_time(value: Any) -> bool:
+    """Milliseconds that a clock can show, and that DynamoDB can hold."""
+    return type(value) is int and 0 <= value < 10**15

@@ -27,6 +27,7 @@ from isolane.task import (
     Task,
     as_text,
     from_row,
+    is_task_id,
     read_refusal,
     to_row,
 )
@@ -95,7 +96,7 @@ class Tasks:
 
     def read(self, task_id: str, *, owner: str) -> Task:
         """The task for its owner. Raises NotFound (also for somebody else's) and Gone once its result has expired."""
-        return self.seen_by(self.find(task_id), owner=owner)
+        return self.seen_by(self.find(task_id) if is_task_id(task_id) else None, owner=owner)
 
     def seen_by(self, task: Task | None, *, owner: str) -> Task:
         now_ms = self.now_ms()
@@ -157,6 +158,8 @@ class Tasks:
     def cancel(self, task_id: str, *, owner: str) -> Task:
         """Cancels the owner's task. Raises NotFound, Gone, or Conflict `task_finished` where it is terminal already."""
         claim = uuid4().hex
+        if not is_task_id(task_id):
+            return self.seen_by(None, owner=owner)
         try:
             row = self._write(
                 task_id, Status.CANCELED, {}, when=f"{ITS_OWNER} AND {UNFINISHED}", claim=claim, owner=owner
