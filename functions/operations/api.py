@@ -1,4 +1,4 @@
-"""`GET /health`, and a clean answer for every path that is nobody's."""
+"""`GET /health`, the API's own document, and a clean answer for every path that is nobody's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 from isolane.api import Answer, Api, Request
 from isolane.bindings import Bindings
+from web import document
+
+_KEPT = {"Cache-Control": "public, max-age=300", "Content-Type": "application/json"}
 
 
 def health(_: Request) -> Answer:
@@ -14,10 +17,16 @@ def health(_: Request) -> Answer:
     return Answer(body={"status": "ok"})
 
 
+def openapi(_: Request) -> Answer:
+    """The API's own document, which is the same for everybody."""
+    return Answer(text=document.text(), headers=_KEPT)
+
+
 def build(app: Bindings) -> Api:
     """The routes of this function."""
     api = Api(callers=app.callers)
     api.route("GET", "/health", health, public=True)
+    api.route("GET", "/openapi.json", openapi, public=True)
     return api
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from typing import Any
 
 from isolane.characters import nfc
-from isolane.errors import InvalidRequest, TooLarge
+from isolane.errors import TooLarge
+from isolane.shapes import Shape
+from web import document
 
 LONGEST_TEXT = 100_000
 """Characters, after cleaning."""
@@ -22,13 +25,14 @@ def clean(text: str) -> str:
 
 
 def text_of(body: dict[str, Any]) -> str:
-    """The cleaned text of a request. Raises InvalidRequest `text_required`, or TooLarge `text_too_long`."""
-    given = body.get("text")
-    if given is not None and not isinstance(given, str):
-        raise InvalidRequest("text is a string.")
-    text = clean(given or "")
-    if not text:
-        raise InvalidRequest("A text to score is needed.", code="text_required")
+    """The cleaned text of a request. Raises InvalidRequest as the API's document says, or TooLarge `text_too_long`."""
+    _request().check(body)
+    text = clean(body["text"])
     if len(text) > LONGEST_TEXT:
         raise TooLarge(f"A text has at most {LONGEST_TEXT:,} characters.", code="text_too_long")
     return text
+
+
+@functools.cache
+def _request() -> Shape:
+    return Shape("ScoreRequest", schemas=document.schemas())

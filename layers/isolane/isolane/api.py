@@ -61,10 +61,13 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What the caller gets; the body is JSON."""
+    """What the caller gets."""
 
     status: int = 200
     body: Any = None
+    """A value that becomes JSON."""
+    text: str = ""
+    """What is sent where there is no such value; its Content-Type is among the headers."""
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -93,6 +96,11 @@ class Api:
     ) -> None:
         """Answers a method on a path such as `/tasks/<task_id>`; `roles` are those of which a caller needs one."""
         self._routes.add(method, rule, _Route(handle=handle, public=public, roles=frozenset(roles)))
+
+    @property
+    def operations(self) -> frozenset[tuple[str, str]]:
+        """Each method with its rule: what this function answers, besides OPTIONS."""
+        return self._routes.known
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         with invocation(entry="api", context=context):
@@ -150,9 +158,10 @@ def _preflight(methods: tuple[str, ...]) -> Answer:
 def _in_the_gateways_form(answer: Answer, *, request_id: str) -> dict[str, Any]:
     """A whole number, text, and headers that are text: anything else is a 502 on AWS."""
     headers = {**_ALWAYS, "x-request-id": request_id, **answer.headers}
+    body = answer.text
     if answer.body is not None:
         headers["Content-Type"] = "application/json; charset=utf-8"
-    body = dumps(answer.body) if answer.body is not None else ""
+        body = dumps(answer.body)
     return {"statusCode": answer.status, "headers": headers, "body": body, "isBase64Encoded": False}
 
 

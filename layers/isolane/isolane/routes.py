@@ -35,6 +35,11 @@ class Routes(Generic[Target]):
             self._rules[rule] = _Rule(re.compile(_VARIABLE.sub(_SEGMENT, rule)))
         self._rules[rule].by_method[method] = target
 
+    @property
+    def known(self) -> frozenset[tuple[str, str]]:
+        """Each method with its rule."""
+        return frozenset((method, rule) for rule, found in self._rules.items() for method in found.by_method)
+
     def methods(self, path: str) -> tuple[str, ...]:
         """The methods that the path answers to. Raises NotFound."""
         return tuple(sorted(self._found(path)[0].by_method))
