@@ -100,7 +100,8 @@ def is_here(url: str) -> bool:
 
 def harmless(environ: Mapping[str, str] = os.environ, *, url: str) -> dict[str, str]:
     """The environment for a child process that talks to AWS: made-up keys, this address, no way to a real account."""
-    kept = {name: value for name, value in environ.items() if not name.startswith("AWS_") or name == "AWS_CA_BUNDLE"}
+    ours = ("AWS_", "POWERTOOLS_")  # what this process is set up with is not for what it starts
+    kept = {name: value for name, value in environ.items() if not name.startswith(ours) or name == "AWS_CA_BUNDLE"}
     return kept | {
         "AWS_ENDPOINT_URL": url,
         "AWS_ACCESS_KEY_ID": "test",

@@ -26,7 +26,8 @@ from tests.doubles.scripted_model import Answer, ScriptedModel, saying, verdict
 
 TEXT = "An essay about the sea. It is deep, and it is wide."
 GOOD = json.dumps(verdict(81))
-PLENTY = Deadline.after(600)
+PLENTY = Deadline(600.0, lambda: 0.0)
+"""Ten minutes, on a clock that stands still: the tests before this one may have taken longer."""
 
 
 def score(*scorers: Scorer, deadline: Deadline = PLENTY) -> Scored:
