@@ -1,0 +1,69 @@
+"""Schemathesis drives the deployed API from the document that it serves: good data, bad data, and links followed.
+
+No answer is 5xx, and each has the status, the headers and the form that the document gives it. FUZZ=100 asks for that
+many examples of each operation; SEED=7 repeats the run that said so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import openapi
+from tests.e2e.client import Client
+from tests.environment.deploy import Deployment
+from tests.environment.places import ROOT
+
+EXAMPLES = os.environ.get("FUZZ", "8")
+SEED = os.environ.get("SEED", "1")
+SLOWEST_S = "25"
+
+
+def test_the_document_is_served_to_everybody(api: Client) -> None:
+    answer = Client(base_url=api.base_url, token="nobodys").call("GET", "/openapi.json")
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert "no-store" not in answer.headers["cache-control"]
+    assert answer.json == json.loads((ROOT / "functions" / "web" / "openapi.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def drive(deployment: Deployment, stranger: Callable[..., Client], tmp_path: Path) -> Callable[[], Any]:
+    """Runs schemathesis as a caller with a token, in a folder of its own; returns its report."""
+
+    def run() -> Any:
+        url, token, report = deployment.api_url, stranger().token, tmp_path / "report.json"
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "schemathesis.cli", "--no-color"),
+                *("--config-file", str(ROOT / "tests" / "e2e" / "schemathesis.toml")),
+                *("run", f"{url}/openapi.json", "--url", url, "--header", f"Authorization: Bearer {token}"),
+                *("--seed", SEED, "--max-examples", EXAMPLES, "--continue-on-failure"),
+                *("--max-response-time", SLOWEST_S, "--request-timeout", "30"),
+                *("--report", "json", "--report-json-path", str(report)),
+            ],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        sys.stdout.write(done.stdout)
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\nagain: SEED={SEED} FUZZ={EXAMPLES}"
+        return json.loads(report.read_text())
+
+    return run
+
+
+def test_no_answer_differs_from_the_document(drive: Callable[[], Any]) -> None:
+    report = drive()
+    # All but the one that it reads the document from.
+    assert report["operations"]["tested"] == len(openapi.operations()) - 1
+    assert {phase["status"] for phase in report["phases"].values()} == {"success"}
+    assert report["test_cases"]["generated"] > 200
