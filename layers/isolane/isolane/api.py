@@ -133,7 +133,7 @@ def _request(event: Mapping[str, Any], context: Any) -> Request:
     """The call in an event of API Gateway; what is null or missing there is empty here."""
     return Request(
         method=str(event.get("httpMethod") or "GET").upper(),
-        path=str(event.get("path") or "/"),
+        path=_encodable(str(event.get("path") or "/")),
         headers={name.lower(): value for name, value in _last_values(event, "headers", "multiValueHeaders").items()},
         query=_last_values(event, "queryStringParameters", "multiValueQueryStringParameters"),
         body=event.get("body"),
@@ -147,7 +147,12 @@ def _request(event: Mapping[str, Any], context: Any) -> Request:
 def _last_values(event: Mapping[str, Any], single: str, several: str) -> dict[str, str]:
     last = {name: values[-1] for name, values in (event.get(several) or {}).items() if values}
     last.update(event.get(single) or {})
-    return {name: value for name, value in last.items() if isinstance(value, str)}
+    return {name: _encodable(value) for name, value in last.items() if isinstance(value, str)}
+
+
+def _encodable(text: str) -> str:
+    """The text with halves of surrogate pairs spelled out: nobody sends them, but an event may hold them."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _preflight(methods: tuple[str, ...]) -> Answer:
