@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +37,7 @@ class Application:
     world: World
     scorers: tuple[Scorer, ...] | None = None
     changes: dict[str, str] = field(default_factory=dict)
+    sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
         self.queue = self.world.make_queue("scores", VisibilityTimeout="60")
@@ -43,7 +46,7 @@ class Application:
         self.bindings.tasks = self.world.tasks
         self.bindings.values = self.world.values
         self.api: Api = scoring.api.build(self.bindings)
-        self.worker = scoring.worker.build(self.bindings, scorers=self.scorers)
+        self.worker = scoring.worker.build(self.bindings, scorers=self.scorers, sleep=self.sleep)
         self.dead_letters, self.burial = operations.dead_letters.build(self.bindings)
 
     def _settings(self) -> Any:

@@ -16,7 +16,7 @@ from isolane.deadline import Deadline
 from isolane.errors import Refused
 from isolane.json_edge import parse_object
 from isolane.observability import count, invocation, logger
-from isolane.task import Problem, Task, is_task_id, timestamp
+from isolane.task import Problem, Status, Task, is_task_id, timestamp
 from isolane.tasks import Tasks
 
 PARTITION = "dead-letters"
@@ -32,23 +32,35 @@ class DeadLetters:
         self._app = app
 
     def bury(self, message: Message) -> None:
-        """Keeps the message under its id, so that twice is once, then fails its task."""
+        """Fails the message's task, then keeps the message under its id, so that twice is once.
+
+        In this order, as a task may still come to another end (a late success, a review, a cancellation): then nothing
+        has died, and there is nothing to keep. A crash between the two is mended by the next delivery.
+        """
         reason, body = _reason(message), str(message.record["body"])
-        task = _task(self._app.tasks, body)
+        task = self._failed(_task(self._app.tasks, body), reason=reason)
+        task_id = task.task_id if task is not None else None
+        if task is not None and task.status is not Status.FAILED:
+            logger().warning("dead letter of a task that did not fail", extra={"reason": reason, "task_id": task_id})
+            return
         self._app.state.put(
             {
                 "pk": PARTITION,
-                "sk": task.task_id if task is not None else f"message#{message.message_id}",
+                "sk": task_id if task_id is not None else f"message#{message.message_id}",
                 "reason": reason,
                 "body": body,
                 "owner": task.owner if task is not None else None,
                 "at": timestamp(int(time.time() * 1000)),
             }
         )
-        if task is not None and not task.terminal:
-            self._app.tasks.abandon(task, Problem(code=reason, message=_ABANDONED))
         count("dead_letters")
-        logger().error("dead letter", extra={"reason": reason, "task_id": task.task_id if task is not None else None})
+        logger().error("dead letter", extra={"reason": reason, "task_id": task_id})
+
+    def _failed(self, task: Task | None, *, reason: str) -> Task | None:
+        """The task as it ended: by this, or before."""
+        if task is None or task.terminal:
+            return task
+        return self._app.tasks.abandon(task, Problem(code=reason, message=_ABANDONED))
 
 
 def _reason(message: Message) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Callable
 from typing import Any
 
 from isolane.bindings import Bindings
@@ -26,10 +27,10 @@ _STARTING_S = 1.5
 class Worker:
     """Scores one message at a time; several of them may do so side by side."""
 
-    def __init__(self, app: Bindings, *, scorers: tuple[Scorer, ...]) -> None:
+    def __init__(self, app: Bindings, *, scorers: tuple[Scorer, ...], sleep: Callable[[float], None]) -> None:
         self._app = app
         self._scorers = scorers
-        self._deliveries = Deliveries(tasks=app.tasks, max_attempts=app.settings.max_attempts)
+        self._deliveries = Deliveries(tasks=app.tasks, max_attempts=app.settings.max_attempts, sleep=sleep)
         self._consumer = Consumer(
             queue=app.score_queue,
             dead_letters=app.score_dead_letters,
@@ -87,9 +88,11 @@ def _unscored(delivery: Delivery, error: ModelError) -> Task:
             return delivery.give_up(problem)
 
 
-def build(app: Bindings, *, scorers: tuple[Scorer, ...] | None = None) -> Worker:
+def build(
+    app: Bindings, *, scorers: tuple[Scorer, ...] | None = None, sleep: Callable[[float], None] = time.sleep
+) -> Worker:
     """The worker, with the scorers that the settings name, or others."""
-    return Worker(app, scorers=scorers if scorers is not None else _scorers(app))
+    return Worker(app, scorers=scorers if scorers is not None else _scorers(app), sleep=sleep)
 
 
 def _scorers(app: Bindings) -> tuple[Scorer, ...]:

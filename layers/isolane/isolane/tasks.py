@@ -48,6 +48,8 @@ STILL_MINE = "#status = :processing AND #claim = :claim"
 """A worker that outlived its claim, or whose task was canceled, must not write."""
 UNFINISHED = "#status IN (:pending, :processing, :in_review)"
 """Terminal once: nothing leaves a terminal state."""
+A_WORKERS = "#status IN (:pending, :processing)"
+"""A late worker has handed it to a human: what its message has come to does not matter any more."""
 PAST_ITS_DEADLINE = "#deadline_ms <= :now_ms"
 """A reader with an old copy of the task must not time out one that was given more time."""
 ITS_OWNER = "#owner = :owner"
@@ -146,8 +148,8 @@ class Tasks:
         return self._finish(task, Status.FAILED, _error(problem), when=STILL_MINE, claim=task.claim)
 
     def abandon(self, task: Task, problem: Problem) -> Task:
-        """Fails a task that nobody will work on any more, whoever held it: its message is a dead letter."""
-        when = f"{UNFINISHED} AND {THE_SAME_SUBMISSION}"
+        """Fails a task that no worker will work on any more, whoever held it: its message is a dead letter."""
+        when = f"{A_WORKERS} AND {THE_SAME_SUBMISSION}"
         return self._finish(task, Status.FAILED, _error(problem), when=when, claim=uuid4().hex)
 
     def time_out(self, task: Task) -> Task:
