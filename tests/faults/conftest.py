@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from moto import mock_aws
 
+from tests.faults.clients import connect
+from tests.faults.lab import Lab
+from tests.faults.quick import quick_moto
 from tests.faults.results import Results
 
-REGION = "eu-central-1"
 RESULTS = pytest.StashKey[Results]()
 
 
@@ -47,25 +46,6 @@ class Toy:
                 self.sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])
 
 
-def new_client(service: str, *, endpoint_url: str | None = None, attempts: int = 1) -> Any:
-    """A client of made-up credentials that tries `attempts` times in all."""
-    return _session().client(
-        service,  # type: ignore[call-overload]  # any service, by its name
-        endpoint_url=endpoint_url,
-        config=Config(retries={"mode": "standard", "total_max_attempts": attempts}, read_timeout=5, connect_timeout=2),
-    )
-
-
-# The same client for the same arguments: to make one takes longer than most of these tests.
-connect = cache(new_client)
-
-
-@cache
-def _session() -> boto3.session.Session:
-    # One for all: each session reads botocore's descriptions of the services again.
-    return boto3.session.Session("testing", "testing", region_name=REGION)
-
-
 def furnish(dynamodb: Any, sqs: Any) -> Toy:
     """Creates the table and the queue."""
     dynamodb.create_table(
@@ -82,6 +62,13 @@ def toy() -> Iterator[Toy]:
     """The toy world on moto, in this process."""
     with mock_aws():
         yield furnish(connect("dynamodb"), connect("sqs"))
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """The product in the lab, on moto."""
+    with quick_moto():
+        yield Lab.furnished()
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.faults.conftest import Toy, connect
+from tests.faults.clients import connect
+from tests.faults.conftest import Toy
 from tests.faults.crash_walk import (
     CONFLICTS,
     LOST_ANSWERS,

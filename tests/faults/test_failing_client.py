@@ -17,7 +17,8 @@ from botocore.exceptions import (
 
 from tests.faults.answers import EmptyPage, PartialBatch
 from tests.faults.calls import key_names
-from tests.faults.conftest import Toy, connect, furnish
+from tests.faults.clients import connect
+from tests.faults.conftest import Toy, furnish
 from tests.faults.failing_client import Process, at, either, when
 from tests.faults.faults import (
     CancelTransaction,

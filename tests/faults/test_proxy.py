@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from tests.faults.conftest import Toy, connect, furnish, new_client
+from tests.faults.clients import connect, new_client
+from tests.faults.conftest import Toy, furnish
 from tests.faults.moto_over_http import moto_over_http
 from tests.faults.proxy import FaultyProxy, running
 from tests.faults.proxy_faults import KINDS, Settings

@@ -12,7 +12,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.faults.calls import Mode, Touch, key_names
-from tests.faults.conftest import Toy, new_client
+from tests.faults.clients import new_client
+from tests.faults.conftest import Toy
 from tests.faults.failing_client import at
 from tests.faults.faults import LoseAnswer
 from tests.faults.schedule import Race, ScheduleFailed, explore, random_schedules, replay, share, time_passes

@@ -1,0 +1,130 @@
+"""What processes and people do to the product, in the lab: each act is a function of the lab, the case and a seat."""
+
+from collections.abc import Callable
+
+from tests.application import delete
+from tests.faults.lab import LOOKS_AT_THE_CLOCK, Answered, Case, Lab, Seat, cache_key_of, score_of
+from tests.faults.stage import Act, Turn
+from tests.world import receive
+
+Do = Callable[[Lab, Case, Seat], object]
+
+
+def submit(_lab: Lab, case: Case, seat: Seat) -> Answered:
+    """A caller submits, without a key."""
+    return case.note(seat.submit(case))
+
+
+def submit_with_key(_lab: Lab, case: Case, seat: Seat) -> Answered:
+    """A caller submits under the case's key."""
+    return case.note(seat.submit(case, key=case.key))
+
+
+def submit_other_body(_lab: Lab, case: Case, seat: Seat) -> Answered:
+    """A caller submits another text under the case's key."""
+    return case.note(seat.submit(case, key=case.key, text=case.texts[1]))
+
+
+def submit_other_text(_lab: Lab, case: Case, seat: Seat) -> Answered:
+    """A caller submits another text, without a key."""
+    return case.note(seat.submit(case, text=case.texts[1]))
+
+
+def cache_the_score(_lab: Lab, case: Case, seat: Seat) -> None:
+    """The case's text was scored before."""
+    case.cached_before = True
+    value = {"result": {"score": score_of(case.text)}, "model": "model"}
+    seat.app.world.values.put(cache_key_of(case.text), value, ttl_s=60)
+
+
+def take(lab: Lab, case: Case, _seat: Seat) -> None:
+    """Lambda's poller receives what there is; it is not handed to a worker yet."""
+    lab.observe()
+    case.records = lab.receive()
+
+
+def deliver(_lab: Lab, case: Case, seat: Seat) -> None:
+    """A worker gets what was taken; Lambda deletes what it has done."""
+    seat.deliver(case.records)
+
+
+def poll_and_deliver(_lab: Lab, _case: Case, seat: Seat) -> None:
+    """The poller looks once, and a worker gets what it found."""
+    seat.deliver(receive(seat.app.queue, most=3))
+
+
+def put_aside(lab: Lab, case: Case, _seat: Seat) -> None:
+    """SQS has handed out the message a thousand times, and moves it to the dead letters by itself."""
+    queue, dead = lab.aws.app.queue, lab.aws.app.dead
+    for record in case.records:
+        dead.send(record["body"])
+        delete(queue, record)
+
+
+def take_letters(lab: Lab, case: Case, _seat: Seat) -> None:
+    """Lambda's poller receives what lies among the dead letters."""
+    lab.observe()
+    case.letters = lab.receive_letters()
+
+
+def bury(_lab: Lab, case: Case, seat: Seat) -> None:
+    """The function behind the dead-letter queue gets what was taken."""
+    seat.bury(case.letters)
+
+
+def bury_what_is_there(lab: Lab, _case: Case, seat: Seat) -> None:
+    """The same, with whatever lies there now."""
+    seat.bury(lab.receive_letters())
+
+
+def cancel(_lab: Lab, case: Case, seat: Seat) -> Answered:
+    """Its owner cancels the task."""
+    return case.note(seat.cancel(case.task_id))
+
+
+def read(_lab: Lab, case: Case, seat: Seat) -> Answered:
+    """Its owner asks for the result."""
+    return case.note(seat.read(case.task_id))
+
+
+def list_all(_lab: Lab, case: Case, seat: Seat) -> set[str]:
+    """Its owner turns the pages until every task of the case was seen, or there are no more; which were seen."""
+    ids = {change.key for change in case.changes if change.table == "TasksTable"}
+    seen: set[str] = set()
+    page = case.note(seat.page(limit=2))
+    while page.status == 200:
+        seen |= ids & {task["taskId"] for task in page.body["tasks"]}
+        if seen == ids or page.body["cursor"] is None:
+            return seen
+        page = case.note(seat.page(limit=2, cursor=page.body["cursor"]))
+    return ids
+
+
+def wait(seconds: float) -> Do:
+    """Time passes."""
+    return lambda lab, _case, _seat: lab.pass_time(seconds)
+
+
+def in_turn(*acts: Do) -> Do:
+    """One after the other."""
+
+    def all_of_them(lab: Lab, case: Case, seat: Seat) -> None:
+        for act in acts:
+            act(lab, case, seat)
+            lab.observe()
+
+    return all_of_them
+
+
+def nothing(_lab: Lab, _case: Case, _seat: Seat) -> None:
+    """Nobody does anything."""
+
+
+def as_actor(lab: Lab, do: Do) -> Act[Case]:
+    """The act as an actor of a race, at a seat of its own; time may pass before it begins."""
+
+    def act(case: Case, turn: Turn) -> object:
+        turn.do("begins", lambda: None, touches=LOOKS_AT_THE_CLOCK)
+        return do(lab, case, lab.seat(turn))
+
+    return act

@@ -1,0 +1,154 @@
+"""The flows of the product, for the crash walk: how each begins, one life of it, what the caller does afterwards.
+
+What AWS does afterwards is the same for all: everything is delivered again, until the world is at rest.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from isolane.model_errors import ModelBusy, ModelRefused, ModelRejected, ReplyUnreadable
+from isolane.task import RESULT_S, UNFINISHED_S
+from tests.faults import acts
+from tests.faults.acts import Do, in_turn
+from tests.faults.failing_client import Process
+from tests.faults.invariants import Broken, check
+from tests.faults.lab import CLAIM_S, Case, Lab, Step
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductFlow:
+    """One flow; `ends` are the states in which its first task may come to rest, none where there may be no task."""
+
+    name: str
+    life: Do
+    """What the process under test does."""
+    before: Do = acts.nothing
+    """What has happened before, without a fault."""
+    after: Do = acts.nothing
+    """What the caller does afterwards, such as asking again under the same key."""
+    ends: Sequence[str] = ("completed",)
+    script: Sequence[Step] = (None,)
+
+
+SUBMITS = (
+    ProductFlow(name="submit", life=acts.submit, after=acts.submit),
+    ProductFlow(name="submit with a key", life=acts.submit_with_key, after=acts.submit_with_key),
+    ProductFlow(
+        name="submit, cached", before=acts.cache_the_score, life=acts.submit_with_key, after=acts.submit_with_key
+    ),
+    ProductFlow(
+        name="submit, key used again after expiry",
+        before=in_turn(acts.submit_with_key, acts.take, acts.cancel, acts.wait(RESULT_S)),
+        life=acts.submit_other_body,
+        after=in_turn(acts.submit_other_body, acts.deliver),
+    ),
+)
+DELIVERIES = (
+    ProductFlow(name="deliver", before=in_turn(acts.submit, acts.take), life=acts.deliver),
+    ProductFlow(
+        name="deliver a batch",
+        before=in_turn(acts.submit, acts.submit_other_text, acts.take),
+        life=acts.deliver,
+    ),
+    ProductFlow(
+        name="deliver, model busy at first",
+        script=(ModelBusy, None),
+        before=in_turn(acts.submit, acts.take),
+        life=acts.deliver,
+        ends=("completed", "failed"),
+    ),
+    ProductFlow(
+        name="deliver, last attempt fails",
+        script=(ModelBusy,),
+        before=in_turn(acts.submit, acts.take, acts.deliver, acts.wait(CLAIM_S), acts.take),
+        life=in_turn(acts.deliver, acts.bury_what_is_there),
+        ends=("failed",),
+    ),
+    ProductFlow(
+        name="deliver, model rejects",
+        script=(ModelRejected,),
+        before=in_turn(acts.submit, acts.take),
+        life=in_turn(acts.deliver, acts.bury_what_is_there),
+        ends=("failed",),
+    ),
+    ProductFlow(
+        name="deliver, model refuses",
+        script=(ModelRefused,),
+        before=in_turn(acts.submit, acts.take),
+        life=acts.deliver,
+        ends=("failed",),
+    ),
+    ProductFlow(
+        name="deliver, reply unreadable",
+        script=(ReplyUnreadable,),
+        before=in_turn(acts.submit, acts.take),
+        life=acts.deliver,
+        ends=("in_review", "failed"),
+    ),
+    ProductFlow(
+        name="deliver what was canceled",
+        before=in_turn(acts.submit, acts.take, acts.cancel),
+        life=acts.deliver,
+        ends=("canceled",),
+    ),
+    ProductFlow(
+        name="deliver after the deadline",
+        before=in_turn(acts.submit, acts.wait(UNFINISHED_S), acts.take),
+        life=acts.deliver,
+        ends=("failed",),
+    ),
+    ProductFlow(
+        name="dead letter by SQS itself",
+        before=in_turn(acts.submit, acts.take, acts.put_aside, acts.take_letters),
+        life=acts.bury,
+        ends=("failed",),
+    ),
+)
+CALLERS = (
+    ProductFlow(name="cancel", before=acts.submit, life=acts.cancel, after=acts.cancel, ends=("canceled",)),
+    ProductFlow(
+        name="poll after the deadline",
+        before=in_turn(acts.submit, acts.wait(UNFINISHED_S)),
+        life=acts.read,
+        after=acts.read,
+        ends=("failed",),
+    ),
+    ProductFlow(
+        name="list, one of them late",
+        before=in_turn(acts.submit, acts.wait(UNFINISHED_S), acts.submit_other_text, acts.submit_with_key),
+        life=acts.list_all,
+        after=acts.list_all,
+        ends=("failed",),
+    ),
+)
+FLOWS = (*SUBMITS, *DELIVERIES, *CALLERS)
+
+
+@dataclass(kw_only=True)
+class Walk:
+    """A flow in a lab, as the crash walk wants it."""
+
+    flow: ProductFlow
+    lab: Lab
+    name: str
+
+    def setup(self) -> Case:
+        case = self.lab.begin(script=self.flow.script)
+        self.flow.before(self.lab, case, self.lab.aws)
+        self.lab.observe()
+        return case
+
+    def run(self, world: Case, process: Process) -> None:
+        seat = self.lab.seats[0]
+        with process.attached(*seat.clients.values()):
+            self.flow.life(self.lab, world, seat)
+
+    def recover(self, world: Case) -> None:
+        self.flow.after(self.lab, world, self.lab.aws)
+        self.lab.rest()
+
+    def invariants(self, world: Case) -> None:
+        check(world)
+        ended = world.ended
+        if ended not in self.flow.ends:
+            raise Broken(f"the task ended as {ended}")

@@ -1,0 +1,255 @@
+"""The invariants, each once, in words and in code: what holds at rest, whatever went wrong on the way.
+
+    check(case)                        # all of PROMISES
+    check(case, promises=[*PROMISES, seats_add_up])
+
+A promise is a function that takes the evidence of a case (every change of every row in order, every call to the model,
+every answer that reached a caller) and raises `Broken`. A later system adds its own functions to PROMISES, and its
+tables to the lab.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from isolane.model_errors import InputTooLong, ModelRefused
+from isolane.task import RESULT_S, Status, Task, timestamp
+from tests.faults.history import Move
+from tests.faults.lab import MAX_ATTEMPTS, Case, cache_key_of, fingerprint_of, score_of
+
+Promise = Callable[[Case], None]
+
+WITHOUT_A_LETTER = frozenset({"timed_out", ModelRefused.code, InputTooLong.code})
+"""Why a task may fail without anybody having to look at its message."""
+_WORK = (Status.PENDING, Status.PROCESSING)
+_OPEN = (*_WORK, Status.IN_REVIEW)
+_FIXED = ("owner", "kind", "fingerprint", "created_at_ms", "nonce")
+
+
+class Broken(AssertionError):
+    """A promise was not kept."""
+
+
+def terminal_once(case: Case) -> None:
+    """What was terminal once never changes, but to make way for a new task after it has expired."""
+    for move in case.moves:
+        if move.before is not None and move.before.terminal and move.after is not None:
+            _require(_is_reborn(move), f"a terminal task was changed: {move}")
+
+
+def moves_are_legal(case: Case) -> None:
+    """Every change of a task is one of the drawn moves, made by who may make it, in time."""
+    for move in case.moves:
+        if move.after is None:
+            _require(move.before is not None and move.before.ttl * 1000 < move.at_ms, f"a row was lost: {move}")
+        elif move.before is None or _is_reborn(move):
+            _require(_may_be_born(move.after), f"a task was born wrongly: {move}")
+        else:
+            _require(_may_move(move.before, move.after, move=move), f"this move is not drawn: {move}")
+
+
+def attempts_are_claims(case: Case) -> None:
+    """An attempt is counted when a claim is won, taken off when one is given up untried, and never else."""
+    for move in case.moves:
+        if move.before is None or move.after is None or _is_reborn(move):
+            continue
+        counted = move.after.attempt - move.before.attempt
+        _require(counted == _claims_won(move) or _is_given_up(move, counted=counted), f"attempts counted wrong: {move}")
+        _require(move.after.attempt <= MAX_ATTEMPTS, f"more attempts than there are: {move}")
+
+
+def the_model_is_asked_once_an_attempt(case: Case) -> None:
+    """The model is asked at most once for each counted attempt; so once where nobody dies and it does not fail.
+
+    Where it was asked and nobody knows what came of it, the attempt is counted all the same, for all to see.
+    """
+    won = Counter(move.after.fingerprint for move in case.moves if move.after is not None and _claims_won(move))
+    for text, times in Counter(case.asked).items():
+        most = won[fingerprint_of(text)]
+        _require(times <= most, f"the model was asked {times} times in {most} attempts")
+
+
+def nothing_is_lost(case: Case) -> None:
+    """At rest each task is terminal or waits for a human, as a row always has a message; what was answered is there."""
+    tasks = _tasks(case)
+    for task in tasks.values():
+        _require(task.terminal or task.status is Status.IN_REVIEW, f"it has no message and is {task.status} for ever")
+    for answer in case.answers:
+        if answer.asked.startswith("submit") and answer.status in (200, 202):
+            _require(answer.body["taskId"] in tasks, "a submit was answered, and its task does not exist")
+
+
+def results_are_right(case: Case) -> None:
+    """A completed task has the score of its own text, and only a completed task (or one in review) has one."""
+    scores = {fingerprint_of(text): score_of(text) for text in case.texts}
+    for move in case.moves:
+        task = move.after
+        if task is not None and task.status is Status.COMPLETED:
+            _require(task.result["score"] == scores[task.fingerprint], f"it has the score of another text: {move}")
+        if task is not None and task.status not in (Status.COMPLETED, Status.IN_REVIEW):
+            _require(task.result is None, f"it has a result, and is {task.status}")
+
+
+def the_cache_holds_results(case: Case) -> None:
+    """The cache holds only results that completed a task, each under the key of its own text."""
+    texts = {cache_key_of(text): text for text in case.texts}
+    done: set[str] = set()
+    for change in case.changes:
+        if change.table == "TasksTable" and change.after is not None and change.after["status"] == Status.COMPLETED:
+            done.add(change.after["fingerprint"])
+        if change.table == "ValuesTable" and change.after is not None:
+            text = texts.get(change.key)
+            _require(text is not None, "something is cached under a key of nobody's")
+            assert text is not None
+            value = json.loads(change.after["value"])
+            _require(value["result"]["score"] == score_of(text), "the score of another text is cached")
+            _require(fingerprint_of(text) in done or case.cached_before, "what completed no task is cached")
+
+
+def a_dead_letter_is_kept_and_its_task_failed(case: Case) -> None:
+    """A task that was given up has its letter in State; a letter that is kept has a task that failed."""
+    tasks = _tasks(case)
+    letters = {row["sk"]: row for row in case.rows("StateTable").values() if row["pk"] == "dead-letters"}
+    for task in tasks.values():
+        given_up = task.error is not None and task.error.code not in WITHOUT_A_LETTER
+        if task.status is Status.FAILED and given_up:
+            _require(task.task_id in letters, "a task was given up, and nobody can see of what")
+    for name, letter in letters.items():
+        found = tasks.get(name)
+        _require(found is not None, "a letter is kept for a task that does not exist")
+        assert found is not None
+        _require(found.status is Status.FAILED, f"a dead letter is kept, and its task is {found.status}")
+        _require(bool(letter["reason"]), "a letter without a reason")
+
+
+def callers_were_told_the_truth(case: Case) -> None:
+    """Nobody gets a 500; what was told as terminal is so; a submit's task is about the text that was sent."""
+    seen = {(move.after.task_id, str(move.after.status)) for move in case.moves if move.after is not None}
+    prints = {(move.after.task_id, move.after.fingerprint) for move in case.moves if move.after is not None}
+    for answer in case.answers:
+        _require(answer.status < 500 or answer.status == 503, f"{answer.asked}: {answer.status}")
+        if answer.status in (200, 202) and "status" in answer.body:
+            told = answer.body["taskId"], answer.body["status"]
+            _require(told in seen, f"{answer.asked}: {told[1]}, which it never was")
+        if answer.text is not None and answer.status in (200, 202):
+            about = answer.body["taskId"], fingerprint_of(answer.text)
+            _require(about in prints, "a submit was answered with a task about another text")
+
+
+def a_cancellation_stands(case: Case) -> None:
+    """Who was told that their task is canceled was told so for good: it is the state that this task ended in."""
+    seen = [move.after for move in case.moves if move.after is not None]
+    canceled = {(task.task_id, task.created_at_ms) for task in seen if task.status is Status.CANCELED}
+    for answer in case.answers:
+        if answer.asked.startswith("cancel") and answer.status == 202:
+            told = {task_id for task_id, at_ms in canceled if timestamp(at_ms) == answer.body["createdAt"]}
+            _require(answer.body["taskId"] in told, "a cancellation was told, and is not there")
+
+
+def one_task_a_key(case: Case) -> None:
+    """Submits under one key are answered with one task, made once, until it has expired."""
+    for key in {answer.asked for answer in case.answers if answer.asked.startswith("submit key")}:
+        told = {a.body["taskId"] for a in case.answers if a.asked == key and a.status in (200, 202)}
+        _require(len(told) <= 1, f"{key}: answered with {len(told)} tasks")
+    # That it was made once is `moves_are_legal`: a birth over a living row is not drawn.
+
+
+PROMISES: tuple[Promise, ...] = (
+    terminal_once,
+    moves_are_legal,
+    attempts_are_claims,
+    the_model_is_asked_once_an_attempt,
+    nothing_is_lost,
+    results_are_right,
+    the_cache_holds_results,
+    a_dead_letter_is_kept_and_its_task_failed,
+    callers_were_told_the_truth,
+    a_cancellation_stands,
+    one_task_a_key,
+)
+
+
+def check(case: Case, *, promises: Iterable[Promise] = PROMISES) -> None:
+    """Raises the first promise that was not kept."""
+    for promise in promises:
+        promise(case)
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise Broken(otherwise)
+
+
+def _tasks(case: Case) -> dict[str, Task]:
+    return {move.after.task_id: move.after for move in case.moves if move.after is not None}
+
+
+def _is_reborn(move: Move) -> bool:
+    """A key was used again after its task had expired."""
+    return (
+        move.before is not None
+        and move.after is not None
+        and move.before.nonce != move.after.nonce
+        and move.before.expired(move.at_ms)
+    )
+
+
+def _may_be_born(task: Task) -> bool:
+    fresh = task.attempt == 0 and task.claim is None
+    return fresh and (task.status is Status.PENDING or (task.status is Status.COMPLETED and task.cached))
+
+
+def _may_move(before: Task, after: Task, *, move: Move) -> bool:
+    same = all(getattr(before, name) == getattr(after, name) for name in _FIXED)
+    drawn = _MOVES.get((before.status, after.status))
+    return same and _dated(after) and drawn is not None and drawn(before, after, move)
+
+
+def _dated(task: Task) -> bool:
+    """The hour of a result starts when its task becomes terminal."""
+    if task.terminal:
+        return task.finished_at_ms is not None and task.expires_at == task.finished_at_ms // 1000 + RESULT_S
+    return task.expires_at is None and task.finished_at_ms is None
+
+
+def _may_claim(before: Task, after: Task, move: Move) -> bool:
+    free = before.status is Status.PENDING or (before.claim_until_ms or 0) <= move.at_ms
+    return free and after.claim != before.claim and not before.overdue(move.asked_ms)
+
+
+def _by_its_holder(before: Task, after: Task, _move: Move) -> bool:
+    return before.claim == after.claim
+
+
+def _may_fail(before: Task, after: Task, move: Move) -> bool:
+    late = after.error is not None and after.error.code == "timed_out"
+    return before.overdue(move.at_ms) if late else before.status in _WORK
+
+
+def _always(_before: Task, _after: Task, _move: Move) -> bool:
+    return True
+
+
+_MOVES: dict[tuple[Status, Status], Callable[[Task, Task, Move], bool]] = {
+    (Status.PENDING, Status.PROCESSING): _may_claim,
+    (Status.PROCESSING, Status.PROCESSING): _may_claim,
+    (Status.PROCESSING, Status.PENDING): _always,
+    (Status.PROCESSING, Status.COMPLETED): _by_its_holder,
+    (Status.PROCESSING, Status.IN_REVIEW): _by_its_holder,
+    (Status.IN_REVIEW, Status.COMPLETED): _always,
+    **{(status, Status.FAILED): _may_fail for status in _OPEN},
+    **{(status, Status.CANCELED): _always for status in _OPEN},
+}
+
+
+def _claims_won(move: Move) -> int:
+    """1 where the move is a claim, else 0."""
+    claimed = move.after is not None and move.after.status is Status.PROCESSING
+    return int(claimed and (move.before is None or move.after.claim != move.before.claim))  # type: ignore[union-attr]
+
+
+def _is_given_up(move: Move, *, counted: int) -> bool:
+    assert move.before is not None
+    assert move.after is not None
+    given_back = (move.before.status, move.after.status) == (Status.PROCESSING, Status.PENDING)
+    return given_back and counted == -1

@@ -1,0 +1,314 @@
+"""The product in the lab: its parts over clients that can be struck, and around them what AWS does by itself.
+
+    lab = Lab.furnished()
+    case = lab.begin()
+    case.note(lab.seats[0].submit(case))     # a caller; its answer is evidence
+    lab.rest()                               # messages are delivered, and again, until nothing moves
+    check(case)                              # invariants.py
+
+Tables and queues are kept from case to case, emptied; each case has texts, keys and so tasks of its own.
+"""
+
+import hashlib
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from isolane.deadline import Deadline
+from isolane.json_edge import digest
+from isolane.model_errors import ModelError
+from isolane.observability import logger
+from scoring.api import KIND
+from scoring.cache import cache_key
+from scoring.score import Score
+from tests.application import Application, delete
+from tests.faults.calls import KeyNames, Touch, key_names
+from tests.faults.clients import new_client
+from tests.faults.history import Change, Move, forget_rows, record_changes, take_changes
+from tests.faults.stage import Turn
+from tests.faults.visibility import forget_messages, pass_queue_time, seconds_until_seen
+from tests.world import Clock, World, receive
+
+OWNER = "local"
+CHAIN = "builtin"
+MAX_ATTEMPTS = 2
+CLAIM_S = 59
+_TABLES = ("TasksTable", "StateTable", "ValuesTable")
+_SERVICES = ("dynamodb", "sqs")
+_MOST_SEATS = 5
+_MOST_DELIVERIES = 16
+
+LOOKS_AT_THE_CLOCK = frozenset({Touch(resource="clock", mode="read")})
+"""What a step touches after which the code asks what time it is."""
+
+Step = type[ModelError] | None
+"""What the model does when it is asked: score, or fail."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """An answer of the API that reached its caller; `text` is what it had asked to score."""
+
+    asked: str
+    status: int
+    body: Mapping[str, Any]
+    text: str | None = None
+
+
+@dataclass(kw_only=True)
+class Case:
+    """One run of one flow: what it is about, and the evidence that the invariants judge."""
+
+    texts: tuple[str, str]
+    """What is asked for, and another body."""
+    key: str
+    script: Sequence[Step]
+    """What the model does, each time it is asked; the last goes on for ever."""
+    asked: list[str] = field(default_factory=list)
+    """The texts that the model was asked about."""
+    answers: list[Answered] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    records: list[dict[str, Any]] = field(default_factory=list)
+    """Messages that were received before the flow starts."""
+    letters: list[dict[str, Any]] = field(default_factory=list)
+    """The same, for dead letters."""
+    cached_before: bool = False
+    """Whether the text's result was in the cache from the start."""
+    _moves: list[Move] = field(default_factory=list, repr=False)
+
+    @property
+    def text(self) -> str:
+        return self.texts[0]
+
+    @property
+    def task_id(self) -> str:
+        """The task that the flow is about: the first there was."""
+        return next(change.key for change in self.changes if change.table == "TasksTable")
+
+    @property
+    def ended(self) -> str:
+        """The state of that task; "" where there is none."""
+        rows = self.rows("TasksTable")
+        return str(rows[self.task_id]["status"]) if rows else ""
+
+    @property
+    def moves(self) -> list[Move]:
+        """All that happened to tasks."""
+        changes = [change for change in self.changes if change.table == "TasksTable"]
+        self._moves.extend(map(Move.of, changes[len(self._moves) :]))
+        return self._moves
+
+    def rows(self, table: str) -> dict[str, Mapping[str, Any]]:
+        """The rows of a table as they are now, by key."""
+        last = {change.key: change.after for change in self.changes if change.table == table}
+        return {key: row for key, row in last.items() if row is not None}
+
+    def note(self, answered: Answered) -> Answered:
+        """Keeps an answer as evidence."""
+        self.answers.append(answered)
+        return answered
+
+
+class Model:
+    """A scorer that does as the case says, and gives each text a score of its own."""
+
+    name = "model"
+
+    def __init__(self, lab: "Lab") -> None:
+        self._lab = lab
+        self.turn: Turn | None = None
+        """Whose step it is to ask; None outside of a race."""
+
+    def score(self, text: str, *, deadline: Deadline) -> Score:  # noqa: ARG002 - it answers at once
+        if self.turn is not None:
+            self.turn.do("the model is asked", lambda: self._ask(text), touches=LOOKS_AT_THE_CLOCK)
+        else:
+            self._ask(text)
+        script = self._lab.case.script
+        step = script[min(len(self._lab.case.asked), len(script)) - 1]
+        if step is not None:
+            raise step
+        return Score(score=score_of(text), dimensions={"all": score_of(text)}, comments=("Fine.",))
+
+    def _ask(self, text: str) -> None:
+        self._lab.case.asked.append(text)
+
+
+@dataclass(kw_only=True)
+class Seat:
+    """One process: clients of its own, and the application over them."""
+
+    lab: "Lab"
+    clients: Mapping[str, Any] = field(
+        default_factory=lambda: {name: new_client(name, signed=False) for name in _SERVICES}
+    )
+
+    @cached_property
+    def model(self) -> Model:
+        return Model(self.lab)
+
+    @cached_property
+    def app(self) -> Application:
+        world = World(client=lambda service: self.clients[service], clock=self.lab.clock, suffix=self.lab.suffix)
+        changes = {"POOL_SIZE": "1", "MAX_RETRIES": str(MAX_ATTEMPTS - 1)}
+        return Application(world, scorers=(self.model,), changes=changes, sleep=lambda _: None)
+
+    def submit(self, case: Case, *, key: str | None = None, text: str | None = None) -> Answered:
+        """A caller's POST /score."""
+        text = text if text is not None else case.text
+        headers = {"Idempotency-Key": key} if key is not None else {}
+        return self._call(f"submit {key}", "POST", "/score", text=text, body={"text": text}, headers=headers)
+
+    def read(self, task_id: str) -> Answered:
+        """A caller's GET /result."""
+        return self._call(f"read {task_id}", "GET", "/result", query={"taskId": task_id})
+
+    def cancel(self, task_id: str) -> Answered:
+        """A caller's DELETE /tasks/{taskId}."""
+        return self._call(f"cancel {task_id}", "DELETE", f"/tasks/{task_id}")
+
+    def page(self, *, limit: int, cursor: str | None = None) -> Answered:
+        """A caller's GET /tasks."""
+        query = {"limit": str(limit), **({"cursor": cursor} if cursor is not None else {})}
+        return self._call("list", "GET", "/tasks", query=query)
+
+    def deliver(self, records: list[dict[str, Any]]) -> None:
+        """A batch to the worker, and what Lambda does with its answer."""
+        if records:
+            self._acknowledge(self.app.queue, records, self.app.work(records))
+
+    def bury(self, records: list[dict[str, Any]]) -> None:
+        """The same, for dead letters."""
+        if records:
+            self._acknowledge(self.app.dead, records, self.app.bury(records))
+
+    def _call(self, asked: str, method: str, path: str, *, text: str | None = None, **more: Any) -> Answered:
+        answer = self.app.call(method, path, **more)
+        return Answered(asked=asked, status=answer["statusCode"], body=answer["json"], text=text)
+
+    def _acknowledge(self, queue: Any, records: list[dict[str, Any]], answer: Mapping[str, Any]) -> None:
+        again = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+        for record in records:
+            if record["messageId"] not in again:
+                delete(queue, record)
+
+
+@dataclass(kw_only=True)
+class Lab:
+    """The tables and queues, the seats of processes, the clock, and AWS itself."""
+
+    clock: Clock = field(default_factory=Clock)
+    suffix: str = "lab"
+    case: Case = field(init=False)
+    _passed_s: float = 0.0
+    """The last step of time."""
+
+    @classmethod
+    def furnished(cls) -> "Lab":
+        """With its tables and queues made; only inside `mock_aws`."""
+        lab = cls()
+        logger().setLevel("CRITICAL")  # thousands of lives, each of which goes wrong on purpose
+        lab.aws.app.world.make_tables()
+        for table in lab.tables:
+            record_changes(lab.aws.clients["dynamodb"], table=table)
+        return lab
+
+    @cached_property
+    def aws(self) -> Seat:
+        """A process that nothing befalls: who gets the messages that are delivered again."""
+        return Seat(lab=self)
+
+    @cached_property
+    def seats(self) -> list[Seat]:
+        seats = [Seat(lab=self) for _ in range(_MOST_SEATS)]
+        for seat in seats:
+            _ = seat.app  # built before anybody watches
+        return seats
+
+    @cached_property
+    def tables(self) -> dict[str, str]:
+        """The tables by their physical names."""
+        return {f"{name}-{self.suffix}": name for name in _TABLES}
+
+    @cached_property
+    def keys(self) -> KeyNames:
+        return key_names(self.aws.clients["dynamodb"])
+
+    @cached_property
+    def _numbers(self) -> "itertools.count[int]":
+        return itertools.count(1)
+
+    @cached_property
+    def _connections(self) -> "itertools.cycle[Seat]":
+        return itertools.cycle(self.seats)
+
+    def connect(self) -> Mapping[str, Any]:
+        """The clients of the next seat, for an actor."""
+        return next(self._connections).clients
+
+    def seat(self, turn: Turn) -> Seat:
+        """Where an actor sits, its model asked in steps of that actor."""
+        found = next(seat for seat in self.seats if seat.clients["dynamodb"] is turn.clients["dynamodb"])
+        found.model.turn = turn
+        return found
+
+    def begin(self, *, script: Sequence[Step] = (None,)) -> Case:
+        """A new case; what is left of the last one is forgotten."""
+        number = next(self._numbers)
+        forget_messages()
+        forget_rows(self.tables)
+        self.clock.advance(1)
+        self._passed_s = 0.0
+        for seat in (self.aws, *self.seats):
+            seat.model.turn = None
+        texts = f"Text {number}: rivers shape the land.", f"Text {number}, another one."
+        self.case = Case(texts=texts, key=f"key-{number}", script=script)
+        return self.case
+
+    def observe(self) -> None:
+        """Takes down what was written up to now."""
+        at_ms = int(self.clock() * 1000)
+        asked_ms = at_ms - int(self._passed_s * 1000)
+        self.case.changes.extend(take_changes(self.tables, at_ms=at_ms, asked_ms=asked_ms))
+
+    def pass_time(self, seconds: float) -> None:
+        """Lets the time of everything pass: of the code, of the rows, of the queues."""
+        self.observe()
+        self.clock.advance(seconds)
+        self._passed_s = seconds
+        pass_queue_time(seconds)
+
+    def receive(self) -> list[dict[str, Any]]:
+        """What Lambda's poller gets from the queue now."""
+        return receive(self.aws.app.queue, most=3)
+
+    def receive_letters(self) -> list[dict[str, Any]]:
+        return receive(self.aws.app.dead, most=3)
+
+    def rest(self) -> None:
+        """Delivers what there is, again and again as it becomes visible, until there is no message any more."""
+        for number in range(_MOST_DELIVERIES):
+            wait_s = seconds_until_seen()
+            if wait_s is None:
+                return self.observe()
+            if wait_s > 0:
+                # Later and later, as a busy poller may be: what is to wait a minute need not be seen sixty times.
+                self.pass_time(wait_s + 2**number / 10)
+            self.aws.deliver(self.receive())
+            self.aws.bury(self.receive_letters())
+        raise AssertionError(f"not at rest after {_MOST_DELIVERIES} deliveries")
+
+
+def score_of(text: str) -> int:
+    """The one right score of a text."""
+    return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) % 101
+
+
+def fingerprint_of(text: str) -> str:
+    return digest({"kind": KIND, "text": text})
+
+
+def cache_key_of(text: str) -> str:
+    return cache_key(text, owner=OWNER, chain=CHAIN)

@@ -1,0 +1,219 @@
+"""Who meets whom: the races of two that are tried in every order, and the crowds of three and four at random.
+
+All of them end alike: what is left is delivered until nothing moves, and then the invariants hold.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from isolane.model_errors import ModelBusy, ReplyUnreadable
+from isolane.task import RESULT_S, UNFINISHED_S
+from tests.faults import acts
+from tests.faults.acts import Do, as_actor, in_turn
+from tests.faults.invariants import Broken, check
+from tests.faults.lab import CLAIM_S, Case, Lab, Step
+from tests.faults.race import Outcomes, Race
+from tests.faults.schedule import time_passes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meeting:
+    """Some actors and what has happened before; `ends` are the states in which the first task may come to rest."""
+
+    name: str
+    actors: Mapping[str, Do]
+    before: Do = acts.nothing
+    time: float = 0.0
+    """Seconds that pass in one step of their own, at every place among the others' steps; 0 where time stands still."""
+    ends: Sequence[str] = ("completed",)
+    script: Sequence[Step] = (None,)
+    dying: Sequence[str] = field(default=())
+    """Who dies at each of their steps in turn, in walks of their own."""
+
+
+_TAKEN = in_turn(acts.submit, acts.take)
+_LAST_ATTEMPT = in_turn(acts.submit, acts.take, acts.deliver, acts.wait(CLAIM_S), acts.take)
+_OLD_MESSAGE = in_turn(acts.submit_with_key, acts.take, acts.cancel, acts.wait(RESULT_S))
+_ANY_END = ("completed", "failed", "canceled")
+
+RACES = (
+    Meeting(
+        name="two deliveries of one message",
+        before=_TAKEN,
+        actors={"A": acts.deliver, "B": acts.deliver},
+        dying=("A",),
+    ),
+    Meeting(
+        name="two claims, one lapses",
+        before=_TAKEN,
+        actors={"A": acts.deliver, "B": acts.deliver},
+        time=CLAIM_S + 2,
+    ),
+    Meeting(
+        name="cancel against a delivery",
+        before=_TAKEN,
+        actors={"A": acts.deliver, "C": acts.cancel},
+        ends=("completed", "canceled"),
+        dying=("A", "C"),
+    ),
+    Meeting(
+        name="cancel against giving back",
+        before=_TAKEN,
+        script=(ModelBusy, None),
+        actors={"A": acts.deliver, "C": acts.cancel},
+        ends=("completed", "canceled"),
+    ),
+    Meeting(
+        name="submit against submit, one key",
+        actors={"A": acts.submit_with_key, "B": acts.submit_with_key},
+        dying=("A",),
+    ),
+    Meeting(
+        name="submit against submit, other body",
+        actors={"A": acts.submit_with_key, "B": acts.submit_other_body},
+        dying=("A",),
+    ),
+    Meeting(
+        name="submit against its own delivery",
+        actors={"A": acts.submit_with_key, "B": acts.poll_and_deliver},
+        dying=("A", "B"),
+    ),
+    Meeting(
+        name="a reader's time-out against completion",
+        before=in_turn(acts.submit, acts.wait(UNFINISHED_S - CLAIM_S / 2), acts.take),
+        actors={"A": acts.deliver, "R": acts.read},
+        time=CLAIM_S,
+        ends=("completed", "failed"),
+    ),
+    Meeting(
+        name="giving up against a late success",
+        before=_LAST_ATTEMPT,
+        script=(ModelBusy, None),
+        actors={"A": acts.deliver, "B": in_turn(acts.deliver, acts.bury_what_is_there)},
+        time=CLAIM_S + 2,
+        ends=("completed", "failed"),
+    ),
+    Meeting(
+        name="giving up against a late review",
+        before=_LAST_ATTEMPT,
+        script=(ModelBusy, ReplyUnreadable),
+        actors={"A": acts.deliver, "B": in_turn(acts.deliver, acts.bury_what_is_there)},
+        time=CLAIM_S + 2,
+        ends=("in_review", "failed"),
+    ),
+    Meeting(
+        name="the dead letters' function against a late worker",
+        before=in_turn(acts.submit, acts.take, acts.put_aside, acts.take_letters),
+        actors={"A": acts.deliver, "D": acts.bury},
+        ends=("completed", "failed"),
+        dying=("A", "D"),
+    ),
+    Meeting(
+        name="two readers time one task out",
+        before=in_turn(acts.submit, acts.wait(UNFINISHED_S)),
+        actors={"R": acts.read, "S": acts.read},
+        ends=("failed",),
+    ),
+    Meeting(
+        name="a key used again against its old message",
+        before=_OLD_MESSAGE,
+        actors={"A": acts.deliver, "B": acts.submit_other_body},
+        ends=("completed", "canceled"),
+        dying=("B",),
+    ),
+    Meeting(
+        name="a key used again against a reader of the old",
+        before=_OLD_MESSAGE,
+        actors={"R": acts.read, "B": acts.submit_other_body},
+        ends=("completed", "canceled"),
+    ),
+)
+
+CROWDS = (
+    Meeting(
+        name="three submits under one key, and a worker",
+        actors={
+            "A": acts.submit_with_key,
+            "B": acts.submit_with_key,
+            "C": acts.submit_other_body,
+            "W": acts.poll_and_deliver,
+        },
+        ends=("completed", ""),
+    ),
+    Meeting(
+        name="two workers, a cancellation, and the clock",
+        before=_TAKEN,
+        actors={"A": acts.deliver, "B": acts.deliver, "C": acts.cancel},
+        time=CLAIM_S + 2,
+        ends=("completed", "canceled", "failed"),
+    ),
+    Meeting(
+        name="two workers, a busy model, a reader, and the clock",
+        before=_TAKEN,
+        script=(ModelBusy, None),
+        actors={"A": acts.deliver, "B": acts.poll_and_deliver, "R": acts.read},
+        time=CLAIM_S + 2,
+        ends=("completed", "failed"),
+    ),
+    Meeting(
+        name="a last attempt, its rival, the dead letters, and the clock",
+        before=_LAST_ATTEMPT,
+        script=(ModelBusy, None),
+        actors={"A": acts.deliver, "B": acts.deliver, "D": acts.bury_what_is_there},
+        time=CLAIM_S + 2,
+        ends=("completed", "failed"),
+    ),
+    Meeting(
+        name="the deadline: two readers, a worker, and the clock",
+        before=in_turn(acts.submit, acts.wait(UNFINISHED_S - CLAIM_S / 2), acts.take),
+        actors={"A": acts.deliver, "R": acts.read, "S": acts.read},
+        time=CLAIM_S,
+        ends=("completed", "failed"),
+    ),
+    Meeting(
+        name="a key used again: its old message, a worker, two submits",
+        before=_OLD_MESSAGE,
+        actors={
+            "A": acts.deliver,
+            "B": acts.submit_other_body,
+            "C": acts.submit_with_key,
+            "W": acts.poll_and_deliver,
+        },
+        ends=("completed",),
+    ),
+    Meeting(
+        name="a dead letter, a late worker, a cancellation, a reader",
+        before=in_turn(acts.submit, acts.take, acts.put_aside, acts.take_letters),
+        actors={"A": acts.deliver, "D": acts.bury, "C": acts.cancel, "R": acts.read},
+        ends=_ANY_END,
+    ),
+)
+
+
+def race_of(meeting: Meeting, lab: Lab) -> Race[Case]:
+    """The meeting in a lab, as the scheduler wants it."""
+
+    def setup() -> Case:
+        case = lab.begin(script=meeting.script)
+        meeting.before(lab, case, lab.aws)
+        lab.observe()
+        return case
+
+    def judge(case: Case, outcomes: Outcomes) -> None:
+        check(case)
+        died = any(outcome.died for outcome in outcomes.values())
+        if case.ended not in meeting.ends and not (died and case.ended in ("", "failed")):
+            raise Broken(f"the task ended as {case.ended}")
+
+    actors = {name: as_actor(lab, do) for name, do in meeting.actors.items()}
+    if meeting.time:
+        actors["T"] = time_passes(lambda _: lab.pass_time(meeting.time), label=f"{meeting.time:g} s pass")
+    return Race(
+        name=meeting.name,
+        setup=setup,
+        actors=actors,
+        settle=lambda _: lab.rest(),
+        invariant=judge,
+        connect=lab.connect,
+        keys=lambda _: lab.keys,
+    )

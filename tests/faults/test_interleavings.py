@@ -1,0 +1,18 @@
+"""Two of the product's processes, in every order of their calls that can differ: and the promises are kept."""
+
+import pytest
+
+from tests.faults.lab import Lab
+from tests.faults.races import RACES, Meeting, race_of
+from tests.faults.results import Results
+from tests.faults.schedule import explore
+
+DEPTH = 8
+"""Steps of each actor whose order is tried: six calls, the beginning, and the question to the model."""
+
+
+@pytest.mark.parametrize("meeting", RACES, ids=lambda meeting: meeting.name)
+def test_in_every_order_the_promises_are_kept(meeting: Meeting, lab: Lab, results: Results) -> None:
+    report = explore(race_of(meeting, lab), depth=DEPTH, dying=meeting.dying)
+    results.add(report.row())
+    report.check()

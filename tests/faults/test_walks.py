@@ -1,0 +1,24 @@
+"""The product dies, is refused, and is not answered, at every call of every flow; and keeps its promises."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.faults.crash_walk import ANSWERS, CONFLICTS, DEATHS, LOST_ANSWERS, REFUSALS, crash_walk, empty_pages
+from tests.faults.faults import Delay, Fault
+from tests.faults.flows import FLOWS, ProductFlow, Walk
+from tests.faults.lab import CLAIM_S, Lab
+from tests.faults.results import Results
+
+
+def faults(lab: Lab) -> Sequence[Fault]:
+    """All that can befall a call; what does not fit it is left out by the walk."""
+    slow = Delay(seconds=CLAIM_S + 2, pass_time=lab.pass_time)
+    return (*DEATHS, *LOST_ANSWERS, *REFUSALS, *CONFLICTS, *ANSWERS, *empty_pages(), slow)
+
+
+@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.name)
+def test_whatever_befalls_a_call_the_promises_are_kept(flow: ProductFlow, lab: Lab, results: Results) -> None:
+    report = crash_walk(Walk(flow=flow, lab=lab, name=flow.name), faults=faults(lab), keys=lambda _: lab.keys)
+    results.add(report.row())
+    report.check()
