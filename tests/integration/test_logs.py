@@ -12,13 +12,14 @@ import pytest
 from tests.e2e.client import Client
 from tests.environment import clients
 from tests.environment.deploy import Deployment
+from tests.environment.places import STACK_NAME
 from tests.waiting import wait_until
 
 
 def lines(deployment: Deployment, group: str) -> list[str]:
     """Every line in a log group of the stack."""
     logs = clients.logs(deployment.emulator.url)
-    pages = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/isolane/{group}")
+    pages = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/{STACK_NAME}/{group}")
     return [line for page in pages for event in page["events"] for line in event["message"].splitlines()]
 
 
