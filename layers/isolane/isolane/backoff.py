@@ -8,6 +8,9 @@ from collections.abc import Callable
 SHORTEST_S = 2.0
 LONGEST_S = 120.0
 
+SHORTEST_PAUSE_S = 0.02
+LONGEST_PAUSE_S = 1.0
+
 Jitter = Callable[[float, float], float]
 
 
@@ -22,6 +25,12 @@ def after_waiting(age_s: float, *, jitter: Jitter = random.uniform) -> float:
     Waiting in proportion to the age grows as doubling does, and needs nobody to count.
     """
     return _jittered(age_s, jitter=jitter)
+
+
+def between_tries(tries: int, *, jitter: Jitter = random.uniform) -> float:
+    """Seconds to pause after the n-th try (1, 2, …) by somebody who waits on the spot: from 0.02 to 1, upper half."""
+    longest = min(SHORTEST_PAUSE_S * 1.5 ** min(tries - 1, 20), LONGEST_PAUSE_S)
+    return jitter(longest / 2, longest)
 
 
 def _jittered(wait_s: float, *, jitter: Jitter) -> float:

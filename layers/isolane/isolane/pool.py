@@ -8,14 +8,21 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TypeVar
 
+from isolane.errors import ConfigurationError
+
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 
 class Pool:
-    """`size` places. `with pool:` takes one and gives it back, also on an error; `pool.map` works on many items."""
+    """`size` places. `with pool:` takes one and gives it back, also on an error; `pool.map` works on many items.
+
+    Whoever has a place must not take a second one: not inside `with pool:`, and not in what `pool.map` works on.
+    """
 
     def __init__(self, size: int) -> None:
+        if size < 1:
+            raise ConfigurationError("A pool has at least one place: without any, everything would wait for ever.")
         self.size = size
         self._places = threading.BoundedSemaphore(size)
 

@@ -1,7 +1,8 @@
 """A DynamoDB table: conditional writes, reads that are consistent, queries by page.
 
 Expressions are written with `#name` for every attribute and `:name` for every value; names are aliased here, always, so
-that no reserved word can bite, and only the values that an expression uses are sent.
+that no reserved word can bite, and only the values that an expression uses are sent. `#name` is the attribute of that
+name; where an entry of a map is called by any text at all, `names` says what `#alias` stands for.
 """
 
 from __future__ import annotations
@@ -52,18 +53,28 @@ class Table:
             self.client.put_item(TableName=self.name, Item=to_item(item), **_guarded(when, values=values))
 
     def update(
-        self, key: Item, change: str, *, when: str | None = None, values: Mapping[str, Any] | None = None
+        self,
+        key: Item,
+        change: str,
+        *,
+        when: str | None = None,
+        values: Mapping[str, Any] | None = None,
+        names: Mapping[str, str] | None = None,
+        quietly: bool = False,
     ) -> Item:
-        """Changes the row and returns it as it is after; with `when`, only if it holds, else ConditionFailed."""
+        """Changes the row and returns it as it is after; with `when`, only if it holds, else ConditionFailed.
+
+        Nothing of the row comes back if it is done `quietly`.
+        """
         with in_our_words():
             answer = self.client.update_item(
                 TableName=self.name,
                 Key=to_item(key),
                 UpdateExpression=change,
-                ReturnValues="ALL_NEW",
-                **_guarded(when, change, values=values),
+                ReturnValues="NONE" if quietly else "ALL_NEW",
+                **_guarded(when, change, values=values, names=names),
             )
-        return from_item(answer["Attributes"])
+        return from_item(answer.get("Attributes", {}))
 
     def delete(self, key: Item, *, when: str | None = None, values: Mapping[str, Any] | None = None) -> None:
         """Removes the row; with `when`, only if it holds, else ConditionFailed."""
@@ -91,7 +102,7 @@ class Table:
                 ScanIndexForward=not newest_first,
                 **place,
                 **start,
-                **_aliases(where, values=values),
+                **_aliases(where, values=values, names={}),
             )
         last = answer.get("LastEvaluatedKey")
         return Page(items=[from_item(item) for item in answer["Items"]], after=from_item(last) if last else None)
@@ -131,18 +142,20 @@ def _identity(item: Item, wanted: Iterable[tuple[Table, Item]], name: str) -> st
     return repr(sorted((attribute, item[attribute]) for attribute in names))
 
 
-def _guarded(when: str | None, change: str = "", *, values: Mapping[str, Any] | None) -> dict[str, Any]:
-    aliases = _aliases(f"{change} {when or ''}", values=values or {})
+def _guarded(
+    when: str | None, change: str = "", *, values: Mapping[str, Any] | None, names: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    aliases = _aliases(f"{change} {when or ''}", values=values or {}, names=names or {})
     if when is None:
         return aliases
     return {"ConditionExpression": when, "ReturnValuesOnConditionCheckFailure": "ALL_OLD", **aliases}
 
 
-def _aliases(expression: str, *, values: Mapping[str, Any]) -> dict[str, Any]:
-    names = {f"#{name}": name for name in _NAME.findall(expression)}
+def _aliases(expression: str, *, values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    aliases = {f"#{name}": names.get(name, name) for name in _NAME.findall(expression)}
     used = {f":{name}": to_attribute(values[name]) for name in _VALUE.findall(expression)}
     # DynamoDB refuses an empty map; moto does not.
     return {
-        **({"ExpressionAttributeNames": names} if names else {}),
+        **({"ExpressionAttributeNames": aliases} if aliases else {}),
         **({"ExpressionAttributeValues": used} if used else {}),
     }
