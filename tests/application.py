@@ -14,7 +14,9 @@ import scoring.worker
 from isolane.api import Api
 from isolane.aws.queue import Queue
 from isolane.bindings import Bindings
+from isolane.breaker import Breaker
 from isolane.deadline import Deadline
+from isolane.permits import Permits
 from scoring.scorers import Scorer
 from tests.world import World, receive, settings
 
@@ -45,6 +47,8 @@ class Application:
         self.bindings = Bindings(self._settings(), make_client=self.world.client)
         self.bindings.tasks = self.world.tasks
         self.bindings.values = self.world.values
+        self.bindings.permits = Permits(self.world.state, self.world.clock)
+        self.bindings.breaker = Breaker(self.world.state, clock=self.world.clock)
         self.api: Api = scoring.api.build(self.bindings)
         self.worker = scoring.worker.build(self.bindings, scorers=self.scorers, sleep=self.sleep)
         self.dead_letters, self.burial = operations.dead_letters.build(self.bindings)

@@ -1,4 +1,4 @@
-"""`GET /health`, the API's own document, and a clean answer for every path that is nobody's."""
+"""`GET /health`, the API's own document, how things stand, and a clean answer for every path that is nobody's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from isolane.api import Answer, Api, Request
 from isolane.bindings import Bindings
+from operations.stats import Stats
 from web import document
 
 _KEPT = {"Cache-Control": "public, max-age=300", "Content-Type": "application/json"}
@@ -24,9 +25,10 @@ def openapi(_: Request) -> Answer:
 
 def build(app: Bindings) -> Api:
     """The routes of this function."""
-    api = Api(callers=app.callers)
+    api = Api(callers=app.callers, posts=app.posts)
     api.route("GET", "/health", health, public=True)
     api.route("GET", "/openapi.json", openapi, public=True)
+    api.route("GET", "/admin/stats", Stats(app).answer, roles=("admin",))
     return api
 
 

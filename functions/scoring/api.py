@@ -86,7 +86,7 @@ def _filter(*, status: str | None, kind: str | None) -> Any:
 
 def build(app: Bindings) -> Api:
     """The routes of this function."""
-    scoring, api = Scoring(app), Api(callers=app.callers)
+    scoring, api = Scoring(app), Api(callers=app.callers, posts=app.posts)
     api.route("POST", "/score", scoring.submit)
     api.route("GET", "/result", scoring.result)
     api.route("GET", "/tasks", scoring.tasks)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from isolane.bindings import Bindings
 from isolane.consumer import Consumer, Message
 from isolane.deadline import Deadline
-from isolane.delivery import Deliveries, Delivery
+from isolane.delivery import Deferral, Deliveries, Delivery
 from isolane.model_errors import InputTooLong, ModelBusy, ModelError, ModelRefused, ReplyUnreadable
 from isolane.observability import invocation, logger
 from isolane.task import Problem, Status, Task
 from scoring import observed
+from scoring.admission import Guards
 from scoring.cache import FALLBACK_S, cache_key
 from scoring.chain import Scored, parse_chain, score_with_chain
 from scoring.chain import build as build_chain
@@ -30,6 +32,7 @@ class Worker:
     def __init__(self, app: Bindings, *, scorers: tuple[Scorer, ...], sleep: Callable[[float], None]) -> None:
         self._app = app
         self._scorers = scorers
+        self._guards = Guards(breaker=app.breaker, permits=app.permits, limit=app.settings.model_concurrency)
         self._deliveries = Deliveries(tasks=app.tasks, max_attempts=app.settings.max_attempts, sleep=sleep)
         self._consumer = Consumer(
             queue=app.score_queue,
@@ -41,22 +44,27 @@ class Worker:
     def consume(self, event: dict[str, Any], *, deadline: Deadline) -> dict[str, Any]:
         """Scores a batch, and says which of its messages are to come again."""
 
+        def admit(deadline: Deadline) -> AbstractContextManager[tuple[Scorer, ...] | Deferral]:
+            return self._guards.admitted(self._scorers, deadline=deadline)
+
         def handle(message: Message) -> None:
-            self._deliveries.handle(message, self._work, deadline=deadline)
+            self._deliveries.handle(message, self._work, admit=admit, deadline=deadline)
 
         return self._consumer.consume(event, handle, deadline=deadline)
 
-    def _work(self, delivery: Delivery) -> Task:
+    def _work(self, delivery: Delivery, scorers: tuple[Scorer, ...]) -> Task:
         observed.started(delivery.task, now_ms=self._app.tasks.now_ms())
         started_s = time.monotonic()
         text = self._app.payloads.unpack(delivery.job.fields)
         try:
-            scored = score_with_chain(text, scorers=self._scorers, deadline=delivery.deadline)
+            scored = score_with_chain(text, scorers=scorers, deadline=delivery.deadline)
         except ModelError as error:
             task = _unscored(delivery, error)
         else:
             task = self._scored(delivery, scored, text)
-        observed.ended(task, run_ms=(time.monotonic() - started_s) * 1000)
+        run_s = time.monotonic() - started_s
+        observed.ended(task, run_ms=run_s * 1000)
+        self._app.score_backlog.worked(run_s)
         return task
 
     def _scored(self, delivery: Delivery, scored: Scored, text: str) -> Task:
@@ -68,7 +76,8 @@ class Worker:
     def _remember(self, scored: Scored, text: str, *, owner: str) -> None:
         settings = self._app.settings
         key = cache_key(text, owner=owner, chain=settings.scorer_chain)
-        ttl_s = min(settings.cache_s, FALLBACK_S) if scored.fallback else settings.cache_s
+        fallback = scored.model != self._scorers[0].name
+        ttl_s = min(settings.cache_s, FALLBACK_S) if fallback else settings.cache_s
         if ttl_s > 0:
             self._app.values.put(key, {"result": scored.as_result(), "model": scored.model}, ttl_s=ttl_s)
 
@@ -78,6 +87,8 @@ def _unscored(delivery: Delivery, error: ModelError) -> Task:
     logger().warning("not scored", extra={"outcome": str(error.outcome), "requests": error.requests})
     problem = Problem(code=error.code, message=error.message)
     match error:
+        case ModelBusy(requests=0, retry_after_s=after_s):  # nobody was called: no attempt was made
+            return delivery.defer(after_s=after_s)
         case ModelBusy(retry_after_s=after_s):
             return delivery.retry(after_s=after_s or 0.0)
         case ReplyUnreadable():

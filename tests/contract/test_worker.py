@@ -70,7 +70,7 @@ def test_a_scored_task_is_completed_and_cached(whole_world: World) -> None:
 
 
 def test_a_busy_model_is_tried_four_times_then_given_up(whole_world: World) -> None:
-    app, scorer = application(whole_world, ModelBusy())
+    app, scorer = application(whole_world, ModelBusy(requests=1))
     task_id = submit(app)
     assert deliver_until_rest(app) == 4
     failed = task(app, task_id)
@@ -81,7 +81,7 @@ def test_a_busy_model_is_tried_four_times_then_given_up(whole_world: World) -> N
 
 
 def test_a_model_that_comes_back_is_enough(whole_world: World) -> None:
-    app, _ = application(whole_world, ModelBusy(), ModelBusy(retry_after_s=3), 64)
+    app, _ = application(whole_world, ModelBusy(requests=1), ModelBusy(retry_after_s=3, requests=1), 64)
     task_id = submit(app)
     assert deliver_until_rest(app) == 3
     done = task(app, task_id)
@@ -154,7 +154,9 @@ def test_an_expired_task_answers_gone(whole_world: World) -> None:
 
 
 def test_a_fallbacks_score_answers_for_ten_minutes_only(whole_world: World) -> None:
-    app = Application(whole_world, scorers=(Scripted([ModelBusy()], name="first"), Scripted([40], name="second")))
+    app = Application(
+        whole_world, scorers=(Scripted([ModelBusy(requests=1)], name="first"), Scripted([40], name="second"))
+    )
     task_id = submit(app)
     deliver_until_rest(app)
     assert task(app, task_id)["model"] == "second"

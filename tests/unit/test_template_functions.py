@@ -25,7 +25,7 @@ FUNCTIONS = sorted(of_type(FUNCTION))
 READ_BY_LIBRARIES = {"POWERTOOLS_LOG_LEVEL", "POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE"}
 SECRETS = {"OPENAI_API_KEY": {"ScoringWorker"}}
 """Variables that hold a secret, and the functions that alone get them."""
-WITHOUT_RESOURCE = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+WITHOUT_RESOURCE = {"xray:PutTraceSegments", "xray:PutTelemetryRecords", "cloudwatch:GetMetricData"}
 """Actions for which AWS offers no resource to name."""
 PREFIXES = {"${Bucket.Arn}/tmp/payloads/*"}
 """Objects cannot be named one by one; their prefix can."""

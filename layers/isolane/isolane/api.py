@@ -5,9 +5,10 @@ One shape for requests, whatever API Gateway leaves out of an event, and answers
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isolane.callers import Caller, Callers
 from isolane.deadline import Deadline
@@ -17,6 +18,7 @@ from isolane.errors import (
     InvalidRequest,
     IsolaneError,
     MethodNotAllowed,
+    RateLimited,
     Refused,
     Unauthorized,
     Unavailable,
@@ -24,6 +26,9 @@ from isolane.errors import (
 from isolane.json_edge import decode_body, dumps, parse_object
 from isolane.observability import called_by, invocation, logger
 from isolane.routes import Routes
+
+if TYPE_CHECKING:
+    from isolane.rate_limit import RateLimit
 
 _LONGEST_S = 25.0
 _MARGIN_S = 1.0
@@ -79,6 +84,7 @@ NOBODY = Caller(name="", roles=frozenset())
 
 @dataclass(frozen=True, kw_only=True)
 class _Route:
+    rule: str
     handle: Handler
     public: bool
     roles: frozenset[str]
@@ -87,15 +93,17 @@ class _Route:
 class Api:
     """The routes of one function. It is called with an event and a context, as Lambda calls a handler."""
 
-    def __init__(self, *, callers: Callers) -> None:
+    def __init__(self, *, callers: Callers, posts: RateLimit | None = None) -> None:
+        """`posts` limits the POSTs of each caller to each route."""
         self._callers = callers
+        self._posts = posts
         self._routes: Routes[_Route] = Routes()
 
     def route(
         self, method: str, rule: str, handle: Handler, *, public: bool = False, roles: tuple[str, ...] = ("user",)
     ) -> None:
         """Answers a method on a path such as `/tasks/<task_id>`; `roles` are those of which a caller needs one."""
-        self._routes.add(method, rule, _Route(handle=handle, public=public, roles=frozenset(roles)))
+        self._routes.add(method, rule, _Route(rule=rule, handle=handle, public=public, roles=frozenset(roles)))
 
     @property
     def operations(self) -> frozenset[tuple[str, str]]:
@@ -115,7 +123,10 @@ class Api:
         if request.method == "OPTIONS":
             return _preflight(self._routes.methods(request.path))
         route, variables = self._routes.match(request.method, request.path)
-        return route.handle(self._identified(request, route), **variables)
+        identified = self._identified(request, route)
+        if request.method == "POST" and self._posts is not None:
+            _take(self._posts, f"posts#{route.rule}#{identified.caller.name}")
+        return route.handle(identified, **variables)
 
     def _identified(self, request: Request, route: _Route) -> Request:
         if route.public:
@@ -127,6 +138,17 @@ class Api:
             raise Forbidden
         called_by(caller.name)
         return replace(request, caller=caller)
+
+
+def _take(posts: RateLimit, key: str) -> None:
+    taken = posts.take(key)
+    if not taken.allowed:
+        raise RateLimited(
+            limit=taken.limit,
+            remaining=taken.remaining,
+            reset_s=math.ceil(taken.reset_s),
+            retry_after_s=max(1, math.ceil(taken.retry_after_s)),
+        )
 
 
 def _request(event: Mapping[str, Any], context: Any) -> Request:
@@ -185,6 +207,10 @@ def _refusal(error: Refused) -> Answer:
     headers: dict[str, str] = {}
     if error.retry_after_s is not None:
         headers["Retry-After"] = str(error.retry_after_s)
+    if isinstance(error, RateLimited):
+        headers["RateLimit-Limit"] = str(error.limit)
+        headers["RateLimit-Remaining"] = str(error.remaining)
+        headers["RateLimit-Reset"] = str(error.reset_s)
     if isinstance(error, MethodNotAllowed):
         headers["Allow"] = ", ".join(error.allowed)
     return _problem(error.status, error, headers=headers)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from isolane.aws.queue import Queue
 from isolane.aws.table import Table
+from isolane.backlog import Backlog
 from isolane.callers import Callers
 from isolane.kv import Values
 from isolane.payloads import Payloads
@@ -22,8 +23,12 @@ if TYPE_CHECKING:
     from botocore.config import Config
 
     from isolane.aws.bucket import Bucket
+    from isolane.aws.metrics import Metrics
     from isolane.aws.models import Models
     from isolane.aws.parameters import Parameters
+    from isolane.breaker import Breaker
+    from isolane.permits import Permits
+    from isolane.rate_limit import RateLimit
 
 MakeClient = Callable[[str], Any]
 
@@ -82,6 +87,18 @@ class Bindings:
         return Callers(self.state, self.settings.allow_anonymous)
 
     @functools.cached_property
+    def permits(self) -> Permits:
+        from isolane.permits import Permits  # noqa: PLC0415 - only where models are called
+
+        return Permits(self.state)
+
+    @functools.cached_property
+    def breaker(self) -> Breaker:
+        from isolane.breaker import Breaker  # noqa: PLC0415 - only where models are called
+
+        return Breaker(self.state)
+
+    @functools.cached_property
     def score_queue(self) -> Queue:
         return Queue(self._sqs, self.settings.score_queue_url)
 
@@ -95,7 +112,38 @@ class Bindings:
 
     @functools.cached_property
     def scores(self) -> Submissions:
-        return Submissions(tasks=self.tasks, values=self.values, queue=self.score_queue, payloads=self.payloads)
+        return Submissions(
+            tasks=self.tasks,
+            values=self.values,
+            queue=self.score_queue,
+            payloads=self.payloads,
+            shed=self.score_backlog.admit,
+        )
+
+    @functools.cached_property
+    def score_backlog(self) -> Backlog:
+        return Backlog(
+            queue=self.score_queue,
+            values=self.values,
+            name="score",
+            at_once=self.settings.score_concurrency * self.settings.pool_size,
+            longest_wait_s=self.settings.longest_queue_wait_s,
+        )
+
+    @functools.cached_property
+    def posts(self) -> RateLimit | None:
+        """The limit on POSTs, where one is set."""
+        if self.settings.posts_per_minute == 0:
+            return None
+        from isolane.rate_limit import RateLimit  # noqa: PLC0415 - only where a limit is set
+
+        return RateLimit(self.values.table, limit=self.settings.posts_per_minute, period_s=60.0)
+
+    @functools.cached_property
+    def metrics(self) -> Metrics:
+        from isolane.aws.metrics import Metrics  # noqa: PLC0415 - only for who asks how things stand
+
+        return Metrics(self._make_client("cloudwatch"))
 
 
 def _client(settings: Settings, service: str) -> Any:

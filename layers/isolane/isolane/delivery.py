@@ -6,10 +6,12 @@ SQS's receive count is never read. A task that has had its attempts is dead-lett
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from isolane import backoff
 from isolane.consumer import Message
@@ -41,6 +43,18 @@ class Job:
         if not (is_task_id(task_id) and isinstance(nonce, str)):
             raise InvalidRequest("A message names its task and its submission.")
         return cls(task_id=task_id, nonce=nonce, fields=body)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deferral:
+    """Not now: whoever would work may not yet. None: after a while that grows with the message's age."""
+
+    after_s: float | None = None
+
+
+Admitted = TypeVar("Admitted")
+Admit = Callable[[Deadline], AbstractContextManager[Admitted | Deferral]]
+"""Takes what the work needs, for as long as it lasts, before its task is claimed; or says when to come again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,32 +114,43 @@ class Deliveries:
     """A claim ends this long before the function does, so that nobody works on after it."""
     sleep: Callable[[float], None] = time.sleep
 
-    def handle(self, message: Message, work: Callable[[Delivery], Task], *, deadline: Deadline) -> None:
-        """Claims the message's task and hands it to `work`, which says how it ended; settles what cannot be claimed."""
+    def handle(
+        self,
+        message: Message,
+        work: Callable[[Delivery, Admitted], Task],
+        *,
+        admit: Admit[Admitted],
+        deadline: Deadline,
+    ) -> None:
+        """Claims the message's task for `work`, which says how it ended; settles what cannot be worked on."""
         try:
             job = Job.from_body(message.body)
         except InvalidRequest as refusal:
             message.dead_letter(refusal.code)
             return
-        with about(task_id=job.task_id):
-            mine = deadline.within(max(0.0, deadline.left_s() - self.margin_s))
-            claim = self._claim(job, until=mine)
-            if not isinstance(claim, Claimed):
-                self._settle(message, claim)
+        mine = deadline.within(max(0.0, deadline.left_s() - self.margin_s))
+        with about(task_id=job.task_id), admit(mine) as admitted:
+            if isinstance(admitted, Deferral):
+                logger().info("deferred")
+                message.retry(delay_seconds=_jittered(admitted.after_s))
                 return
-            delivery = Delivery(
-                message=message,
-                job=job,
-                task=claim.task,
-                deadline=mine,
-                tasks=self.tasks,
-                max_attempts=self.max_attempts,
-            )
-            try:
-                work(delivery)
-            except IsolaneError as error:
-                logger().warning("the attempt failed", extra={"error": type(error).__name__})
-                delivery.retry()
+            delivery = self._claimed(message, job, deadline=mine)
+            if delivery is not None:
+                _attempt(delivery, lambda: work(delivery, admitted))
+
+    def _claimed(self, message: Message, job: Job, *, deadline: Deadline) -> Delivery | None:
+        claim = self._claim(job, until=deadline)
+        if not isinstance(claim, Claimed):
+            self._settle(message, claim)
+            return None
+        return Delivery(
+            message=message,
+            job=job,
+            task=claim.task,
+            deadline=deadline,
+            tasks=self.tasks,
+            max_attempts=self.max_attempts,
+        )
 
     def _claim(self, job: Job, *, until: Deadline) -> Claim:
         claim = self._claim_once(job, until=until)
@@ -155,3 +180,23 @@ class Deliveries:
                 message.ack()
             case Finished() | Claimed():
                 message.ack()
+
+
+def _attempt(delivery: Delivery, work: Callable[[], Task]) -> None:
+    """One attempt; what goes wrong beneath it costs that attempt, and no more."""
+    try:
+        work()
+    except IsolaneError as error:
+        logger().warning("the attempt failed", extra={"error": type(error).__name__})
+        delivery.retry()
+
+
+def _jittered(after_s: float | None) -> float | None:
+    """Not all at the moment at which they may: that would be one crowd again."""
+    return None if after_s is None else after_s + random.uniform(0.0, 1.0 + after_s / 4)  # noqa: S311 - no secret
+
+
+@contextmanager
+def nothing_needed(_: Deadline) -> Iterator[None]:
+    """For work that needs no admission."""
+    yield None

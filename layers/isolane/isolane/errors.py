@@ -12,7 +12,9 @@ IsolaneError
 │   ├── Conflict               409
 │   ├── Gone                   410
 │   ├── TooLarge               413
-│   └── IdempotencyMismatch    422
+│   ├── IdempotencyMismatch    422
+│   ├── RateLimited            429
+│   └── Overloaded             503                                                            x
 ├── ConditionFailed            a conditional write met another state; it carries that state
 ├── Contended                  another transaction holds the item; trying again helps        x
 ├── Unavailable                the store or the queue did not answer, or throttles            x
@@ -132,6 +134,19 @@ class IdempotencyMismatch(Refused):
 
     code = "idempotency_mismatch"
     status = 422
+
+
+class RateLimited(Refused):
+    """There were too many requests; try again later."""
+
+    code = "rate_limited"
+    status = 429
+
+    def __init__(self, *, limit: int, remaining: int, reset_s: int, retry_after_s: int) -> None:
+        super().__init__(retry_after_s=retry_after_s)
+        self.limit = limit
+        self.remaining = remaining
+        self.reset_s = reset_s
 
 
 class Overloaded(Refused):

@@ -42,6 +42,14 @@ class Settings:
     """Messages that one invocation works on side by side."""
     model_timeout_s: float = _setting("MODEL_TIMEOUT_SECONDS", "10", read=float)
     """The longest that one call to a model may take."""
+    model_concurrency: int = _setting("MODEL_CONCURRENCY", "5", read=int)
+    """Calls to one model at once, over all workers; 0: as many as there are workers."""
+    score_concurrency: int = _setting("SCORE_CONCURRENCY", "5", read=int)
+    """Batches of texts in work at once."""
+    longest_queue_wait_s: int = _setting("MAX_QUEUE_WAIT_SECONDS", "0", read=int)
+    """Texts that would wait longer are refused; 0: none are."""
+    posts_per_minute: int = _setting("POSTS_PER_MINUTE", "0", read=int)
+    """POSTs of one caller to one route, on average; 0: as many as come."""
     cache_s: int = _setting("CACHE_SECONDS", "86400", read=int)
     """How long a score answers for the same text again."""
     openai_base_url: str = _setting("OPENAI_BASE_URL", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -59,6 +59,8 @@ class Submissions:
     values: Values
     queue: Queue
     payloads: Payloads
+    shed: Callable[[], None] = lambda: None
+    """Raises Overloaded where more cannot be done in time. Asked for what would have to wait, and nothing else."""
 
     def submit(self, submission: Submission) -> Submitted:
         """Makes the task, once for each Idempotency-Key. Raises IdempotencyMismatch for a key with another body."""
@@ -72,6 +74,7 @@ class Submissions:
         if cached is not None:
             new = _answered(new, cached)
         else:
+            self.shed()
             self._send(new, submission.text)
         return self._written(new, submission)
 

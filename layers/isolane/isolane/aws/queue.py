@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,27 @@ from isolane.aws.failures import in_our_words
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.literals import QueueAttributeNameType
 
 MAX_MESSAGE_BYTES = 262_144
 """What every emulator accepts for a message, attributes included; AWS itself takes 1 MiB."""
 MAX_DELAY_S = 900
+
+
+_DEPTHS: Sequence[QueueAttributeNameType] = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Depth:
+    """How many messages a queue has, as far as SQS knows."""
+
+    visible: int
+    in_flight: int
+    delayed: int
 
 
 @dataclass(frozen=True)
@@ -30,6 +47,13 @@ class Queue:
             self.client.send_message(
                 QueueUrl=self.url, MessageBody=body, MessageAttributes=_attributes(attributes or {}), **extra
             )
+
+    def depth(self) -> Depth:
+        """How many messages wait, are being worked on, and are delayed."""
+        with in_our_words():
+            answer = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=_DEPTHS)
+        visible, in_flight, delayed = (int(answer["Attributes"][name]) for name in _DEPTHS)
+        return Depth(visible=visible, in_flight=in_flight, delayed=delayed)
 
     def see_again_in(self, delay_s: int, *, receipt_handle: str) -> None:
         """Makes a message that was received visible again after `delay_s`, counted from now."""

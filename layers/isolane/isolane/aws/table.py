@@ -108,6 +108,26 @@ class Table:
         return Page(items=[from_item(item) for item in answer["Items"]], after=from_item(last) if last else None)
 
 
+def count(table: Table, where: str, *, values: Mapping[str, Any], most: int) -> int:
+    """How many rows match, counted up to `most` and no further: one call for each MiB of them."""
+    found, start = 0, dict[str, Any]()
+    while True:
+        with in_our_words():
+            answer = table.client.query(
+                TableName=table.name,
+                KeyConditionExpression=where,
+                Select="COUNT",
+                Limit=most - found,
+                **start,
+                **_aliases(where, values=values, names={}),
+            )
+        found += answer["Count"]
+        last = answer.get("LastEvaluatedKey")
+        if last is None or found >= most:
+            return found
+        start = {"ExclusiveStartKey": last}
+
+
 def get_many(wanted: Sequence[tuple[Table, Item]]) -> list[Item | None]:
     """Rows of one or several tables with one call, in the order asked for; None for each that is not there.
 
