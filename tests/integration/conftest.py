@@ -21,11 +21,11 @@ from tests.doubles.model_server import ModelServer
 from tests.e2e.client import Client
 from tests.environment import clients
 from tests.environment.deploy import SECTIONS, Deployment, parameters
-from tests.environment.places import BUILT, ROOT
+from tests.environment.places import BUILT, ROOT, STACK_NAME
 from tests.environment.sam import sam
 from tests.waiting import wait_until
 
-NAME = "isolane-models"
+NAME = f"{STACK_NAME}-models"
 
 
 @dataclass(frozen=True, kw_only=True)
