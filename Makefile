@@ -11,7 +11,7 @@ export AWS_EC2_METADATA_DISABLED := true
 unexport AWS_PROFILE AWS_DEFAULT_PROFILE AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test up down reset deploy logs token check format bench lock clean FORCE
+.PHONY: help demo test soak up down reset deploy logs token check format bench lock clean FORCE
 
 help: ## this list
 	@echo "isolane: make TARGET [NAME=value …]"
@@ -22,6 +22,9 @@ demo: .venv/installed.lock ## deploy locally and score a text; TEXT=path scores 
 
 test: .venv/installed.lock ## run every test; ARGS=… goes to pytest, REQUIRE_ALL=1 leaves nothing out
 	@$(PY) -m pytest $(ARGS)
+
+soak: .venv/installed.lock ## TASKS=2000 tasks while calls to AWS fail and processes are killed; SEED=… repeats the dice
+	@PYTHONPATH=layers/isolane:functions $(PY) -m tests.faults.soak
 
 up: .venv/installed.lock ## start the local AWS and deploy to it; PORT=… takes another port than 4566
 	@$(PY) -m tests.environment.deploy

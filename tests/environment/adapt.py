@@ -100,10 +100,10 @@ def for_localstack(template: Template, *, parameters: Mapping[str, str]) -> Temp
 TARGETS: dict[str, Callable[..., Template]] = {"ministack": for_ministack, "localstack": for_localstack}
 
 
-def adapt(built: Path, *, target: str, parameters: Mapping[str, str]) -> Path:
-    """Write the template for one emulator beside the one that `sam build` wrote, and return where."""
+def adapt(built: Path, *, target: str, parameters: Mapping[str, str], name: str | None = None) -> Path:
+    """Write the template for one emulator, under its name or another, beside the one that `sam build` wrote."""
     template = yaml.safe_load((built / "template.yaml").read_text())
-    adapted = built / f"{target}.yaml"
+    adapted = built / f"{name or target}.yaml"
     adapted.write_text(yaml.safe_dump(TARGETS[target](template, parameters=parameters), sort_keys=False))
     if target == "localstack":
         make_bundle(built)

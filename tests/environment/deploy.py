@@ -9,9 +9,10 @@ import json
 import os
 import shlex
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.environment import clients, stack
 from tests.environment.adapt import architecture
@@ -95,9 +96,16 @@ def _build_and_deploy(emulator: Emulator, *, chosen: dict[str, str]) -> None:
     with suppress(s3.exceptions.BucketAlreadyOwnedByYou):
         s3.create_bucket(Bucket=ARTIFACTS)
     say(f"Deploying to {emulator} (sam deploy) …")
+    deploy_template(template, emulator=emulator, chosen=chosen)
+
+
+def deploy_template(
+    template: Path, *, emulator: Emulator, chosen: Mapping[str, str], stack_name: str = STACK_NAME
+) -> None:
+    """`sam deploy` of a template that was built and adapted."""
     sam(
         *("deploy", "--template-file", str(template), "--config-file", str(ROOT / "samconfig.toml")),
-        *("--config-env", SECTIONS[emulator.name], "--stack-name", STACK_NAME, "--s3-bucket", ARTIFACTS),
+        *("--config-env", SECTIONS[emulator.name], "--stack-name", stack_name, "--s3-bucket", ARTIFACTS),
         *("--no-fail-on-empty-changeset", "--no-progressbar"),
         *("--parameter-overrides", *(f"{name}={value}" for name, value in chosen.items())),
         url=emulator.url,
@@ -106,16 +114,21 @@ def _build_and_deploy(emulator: Emulator, *, chosen: dict[str, str]) -> None:
 
 def _write_down(emulator: Emulator, *, mark: str) -> Deployment:
     """Tell the other commands where the application is; the note that it is complete comes last."""
-    standing = stack.find(emulator.url)
-    if standing is None or not standing.stands:
-        raise Problem(f"The stack did not come to stand; it is {standing}.")
-    api_url = f"{emulator.url}/_aws/execute-api/{standing.outputs['ApiId']}/v1"
+    standing, api_url = standing_at(emulator)
     outputs = standing.outputs | {"ApiUrl": api_url}
     (LOCAL / "outputs.json").write_text(json.dumps(outputs, indent=2))
     (LOCAL / "sam-env.json").write_text(json.dumps(sam_environment(emulator), indent=2))
     (LOCAL / "api-url").write_text(f"{api_url}\n")
     (LOCAL / "deployed").write_text(f"{mark} {standing.mark}")
     return Deployment(emulator=emulator, api_url=api_url, outputs=outputs)
+
+
+def standing_at(emulator: Emulator, *, name: str = STACK_NAME) -> tuple[stack.Stack, str]:
+    """The stack as it came to stand, and its API's address."""
+    standing = stack.find(emulator.url, name=name)
+    if standing is None or not standing.stands:
+        raise Problem(f"The stack did not come to stand; it is {standing}.")
+    return standing, f"{emulator.url}/_aws/execute-api/{standing.outputs['ApiId']}/v1"
 
 
 def sam_environment(emulator: Emulator) -> dict[str, dict[str, str]]:

@@ -34,10 +34,10 @@ class Stack:
         return self.status.endswith("_IN_PROGRESS") and self.status != "REVIEW_IN_PROGRESS"
 
 
-def find(url: str) -> Stack | None:
+def find(url: str, *, name: str = STACK_NAME) -> Stack | None:
     """The stack as it is now; None if there is none."""
     try:
-        shown = clients.cloudformation(url).describe_stacks(StackName=STACK_NAME)["Stacks"][0]
+        shown = clients.cloudformation(url).describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
         if error.response["Error"]["Code"] == "ValidationError":
             return None
@@ -81,25 +81,25 @@ def clear_away_broken(url: str) -> bool:
     return True
 
 
-def delete(url: str) -> None:
+def delete(url: str, *, name: str = STACK_NAME) -> None:
     """Delete the stack and wait until it is gone; its bucket is emptied first, for a full one would stay."""
-    _empty_buckets(url)
-    clients.cloudformation(url).delete_stack(StackName=STACK_NAME)
-    wait_until(lambda: find(url) is None, description="the stack is gone", timeout_s=SETTLE_TIMEOUT_S)
+    _empty_buckets(url, name=name)
+    clients.cloudformation(url).delete_stack(StackName=name)
+    wait_until(lambda: find(url, name=name) is None, description="the stack is gone", timeout_s=SETTLE_TIMEOUT_S)
 
 
-def _empty_buckets(url: str) -> None:
+def _empty_buckets(url: str, *, name: str) -> None:
     """Delete each object in the stack's buckets."""
     s3 = clients.s3(url)
-    for bucket in physical_names(url, kind="AWS::S3::Bucket").values():
+    for bucket in physical_names(url, kind="AWS::S3::Bucket", name=name).values():
         for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
             for found in page.get("Contents", []):
                 s3.delete_object(Bucket=bucket, Key=found["Key"])
 
 
-def physical_names(url: str, *, kind: str) -> dict[str, str]:
+def physical_names(url: str, *, kind: str, name: str = STACK_NAME) -> dict[str, str]:
     """The stack's resources of one type: logical name to physical one."""
-    pages = clients.cloudformation(url).get_paginator("list_stack_resources").paginate(StackName=STACK_NAME)
+    pages = clients.cloudformation(url).get_paginator("list_stack_resources").paginate(StackName=name)
     return {
         found["LogicalResourceId"]: found["PhysicalResourceId"]
         for page in pages

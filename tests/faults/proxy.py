@@ -63,6 +63,11 @@ class FaultyProxy(ThreadingHTTPServer):
         else:
             super().shutdown_request(request)
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Says what went wrong here; a client that hung up, or was killed, did not."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
     def server_close(self) -> None:
         """Stops listening and lets go of the upstream's connections."""
         super().server_close()
