@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from isolane.deadline import Deadline
 from isolane.errors import Unavailable
 from isolane.model_errors import InputTooLong, ModelBusy, ModelRefused, ModelRejected, ReplyUnreadable
-from isolane.task import RESULT_S, UNFINISHED_S
+from isolane.task import RESULT_S, UNFINISHED_S, Claimed
 from scoring.score import Score
 from tests.application import Application
 from tests.world import World, receive
@@ -26,9 +27,14 @@ class Scripted:
     script: list[Any]
     name: str = "scripted"
     asked: list[str] = field(default_factory=list)
+    meanwhile: Callable[[], None] | None = None
+    """What happens elsewhere during the first call."""
 
     def score(self, text: str, *, deadline: Deadline) -> Score:  # noqa: ARG002 - it answers at once
         self.asked.append(text)
+        if self.meanwhile is not None:
+            happens, self.meanwhile = self.meanwhile, None
+            happens()
         step = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         if isinstance(step, Exception):
             raise step
@@ -124,6 +130,28 @@ def test_a_bug_in_a_scorer_waits_for_the_claim_to_lapse(whole_world: World) -> N
     whole_world.clock.advance(60)
     assert app.work([record]) == {"batchItemFailures": []}
     assert task(app, task_id)["attempt"] == 2
+
+
+def test_a_worker_that_lost_its_claim_leaves_the_message_to_who_has_the_task(whole_world: World) -> None:
+    """Its claim lapses while the model thinks; another claims the task and gives it back, so that it is pending."""
+    app, scorer = application(whole_world, 71)
+    task_id = submit(app)
+    (record,) = receive(app.queue)
+
+    def meanwhile() -> None:
+        whole_world.clock.advance(60)
+        found = app.bindings.tasks.find(task_id)
+        assert found is not None
+        until_ms = app.bindings.tasks.now_ms() + 60_000
+        claim = app.bindings.tasks.claim(task_id, nonce=found.nonce, until_ms=until_ms, max_attempts=4)
+        assert isinstance(claim, Claimed)
+        app.bindings.tasks.give_back(claim.task, attempted=True)
+
+    scorer.meanwhile = meanwhile
+    assert app.work([record])["batchItemFailures"], "the message is all that the task has"
+    assert task(app, task_id)["status"] == "pending"
+    assert app.work([record]) == {"batchItemFailures": []}
+    assert task(app, task_id)["score"] == 71
 
 
 def test_a_canceled_task_drops_its_result(whole_world: World) -> None:

@@ -1,7 +1,9 @@
 """Moto, a table and a queue for the tests of the lab itself, and the table of results at the end of a run."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,8 +80,10 @@ def results(request: pytest.FixtureRequest) -> Results:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints what the walks have found."""
+    """Prints what the walks have found, and leaves it where `tests.faults.run` has asked for it."""
     results = terminalreporter.config.stash.get(RESULTS, None)
     if results is not None and results.rows:
         terminalreporter.section("fault lab")
         terminalreporter.write_line(results.table())
+        if "FAULT_RESULTS" in os.environ:
+            results.save(Path(os.environ["FAULT_RESULTS"]))

@@ -11,7 +11,7 @@ from isolane.task import RESULT_S, UNFINISHED_S
 from tests.faults import acts
 from tests.faults.acts import Do, in_turn
 from tests.faults.failing_client import Process
-from tests.faults.invariants import Broken, check
+from tests.faults.invariants import Broken, Promise, check
 from tests.faults.lab import CLAIM_S, Case, Lab, Step
 
 
@@ -131,6 +131,8 @@ class Walk:
     flow: ProductFlow
     lab: Lab
     name: str
+    more: Promise = lambda _: None
+    """What holds beside the invariants."""
 
     def setup(self) -> Case:
         case = self.lab.begin(script=self.flow.script)
@@ -149,6 +151,7 @@ class Walk:
 
     def invariants(self, world: Case) -> None:
         check(world)
+        self.more(world)
         ended = world.ended
         if ended not in self.flow.ends:
             raise Broken(f"the task ended as {ended}")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from isolane.model_errors import InputTooLong, ModelRefused
 from isolane.task import RESULT_S, Status, Task, timestamp
 from tests.faults.history import Move
-from tests.faults.lab import MAX_ATTEMPTS, Case, cache_key_of, fingerprint_of, score_of
+from tests.faults.lab import CLAIM_S, MAX_ATTEMPTS, Case, cache_key_of, fingerprint_of, score_of
 
 Promise = Callable[[Case], None]
 
@@ -63,7 +63,7 @@ def the_model_is_asked_once_an_attempt(case: Case) -> None:
 
     Where it was asked and nobody knows what came of it, the attempt is counted all the same, for all to see.
     """
-    won = Counter(move.after.fingerprint for move in case.moves if move.after is not None and _claims_won(move))
+    won = _attempts(case)
     for text, times in Counter(case.asked).items():
         most = won[fingerprint_of(text)]
         _require(times <= most, f"the model was asked {times} times in {most} attempts")
@@ -154,6 +154,13 @@ def one_task_a_key(case: Case) -> None:
     # That it was made once is `moves_are_legal`: a birth over a living row is not drawn.
 
 
+def nothing_was_wasted(case: Case) -> None:
+    """Every attempt asked the model, and all it said was used: so it is where nobody dies and the SDK asks again."""
+    for text in case.texts:
+        asked, won = case.asked.count(text), _attempts(case)[fingerprint_of(text)]
+        _require(asked == won, f"{won} attempts were counted, and the model was asked {asked} times")
+
+
 PROMISES: tuple[Promise, ...] = (
     terminal_once,
     moves_are_legal,
@@ -178,6 +185,11 @@ def check(case: Case, *, promises: Iterable[Promise] = PROMISES) -> None:
 def _require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise Broken(otherwise)
+
+
+def _attempts(case: Case) -> Counter[str]:
+    """How many claims were won, by the fingerprint of the text."""
+    return Counter(move.after.fingerprint for move in case.moves if move.after is not None and _claims_won(move))
 
 
 def _tasks(case: Case) -> dict[str, Task]:
@@ -206,15 +218,19 @@ def _may_move(before: Task, after: Task, *, move: Move) -> bool:
 
 
 def _dated(task: Task) -> bool:
-    """The hour of a result starts when its task becomes terminal."""
+    """The hour of a result starts when its task becomes terminal; DynamoDB reads a time to live in seconds."""
+    if not 10**9 <= task.ttl < 10**10:
+        return False
     if task.terminal:
         return task.finished_at_ms is not None and task.expires_at == task.finished_at_ms // 1000 + RESULT_S
     return task.expires_at is None and task.finished_at_ms is None
 
 
 def _may_claim(before: Task, after: Task, move: Move) -> bool:
+    """It is free, in time, and taken for as long as its function lives (an early half of that, where it was slow)."""
+    lasts = (after.claim_until_ms or 0) >= move.asked_ms + CLAIM_S * 500
     free = before.status is Status.PENDING or (before.claim_until_ms or 0) <= move.at_ms
-    return free and after.claim != before.claim and not before.overdue(move.asked_ms)
+    return free and lasts and after.claim != before.claim and not before.overdue(move.asked_ms)
 
 
 def _by_its_holder(before: Task, after: Task, _move: Move) -> bool:
@@ -222,8 +238,10 @@ def _by_its_holder(before: Task, after: Task, _move: Move) -> bool:
 
 
 def _may_fail(before: Task, after: Task, move: Move) -> bool:
-    late = after.error is not None and after.error.code == "timed_out"
-    return before.overdue(move.at_ms) if late else before.status in _WORK
+    code = after.error.code if after.error is not None else ""
+    if code == "timed_out":
+        return before.overdue(move.at_ms)
+    return before.status in _WORK and (code != "attempts_exhausted" or before.attempt == MAX_ATTEMPTS)
 
 
 def _always(_before: Task, _after: Task, _move: Move) -> bool:

@@ -1,8 +1,10 @@
 """The table of what the lab has walked through: one row a flow."""
 
+import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 _HEADINGS = ("flow", "crash points", "interleavings", "schedules", "violations", "time", "notes")
 
@@ -50,6 +52,15 @@ class Results:
         with self._lock:
             known = self.rows.get(row.flow)
             self.rows[row.flow] = row if known is None else known.plus(row)
+
+    def save(self, path: Path) -> None:
+        """Writes the rows down, for `add_saved` in another process."""
+        path.write_text(json.dumps([vars(row) for row in self.rows.values()]))
+
+    def add_saved(self, path: Path) -> None:
+        """Adds the rows that another process has written down."""
+        for row in json.loads(path.read_text()):
+            self.add(Row(**row))
 
     def table(self) -> str:
         """The table as text, with a line of totals."""

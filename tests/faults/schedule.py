@@ -24,11 +24,22 @@ from tests.faults.reduction import Death, Explorer
 from tests.faults.stage import Act, Turn
 from tests.faults.theatre import Drawn, Theatre, Told
 
-__all__ = ["Race", "Report", "ScheduleFailed", "explore", "random_schedules", "replay", "share", "time_passes"]
+__all__ = [
+    "Race",
+    "Report",
+    "ScheduleFailed",
+    "explore",
+    "random_schedules",
+    "replay",
+    "share",
+    "thorough",
+    "time_passes",
+]
 
 W = TypeVar("W")
 
-_USUAL_SCHEDULES = 2_000
+_ALL_SCHEDULES = 2_000
+_USUAL_SCHEDULES = 100
 
 
 def explore(
@@ -95,8 +106,17 @@ def time_passes(advance: Callable[[W], object], *, label: str = "time passes") -
 
 
 def share(n: int) -> int:
-    """`n` schedules out of the usual 2,000, or the same part of what the environment's SCHEDULES asks for."""
-    return max(1, n * int(os.environ.get("SCHEDULES", _USUAL_SCHEDULES)) // _USUAL_SCHEDULES)
+    """`n` schedules where all 2,000 are run, or the same part of what the environment's SCHEDULES asks for (or 100)."""
+    return max(1, n * _schedules() // _ALL_SCHEDULES)
+
+
+def thorough() -> bool:
+    """Whether the whole lab was asked for, as by `make faults`; `make test` runs a part that takes a minute."""
+    return _schedules() >= _ALL_SCHEDULES
+
+
+def _schedules() -> int:
+    return int(os.environ.get("SCHEDULES", _USUAL_SCHEDULES))
 
 
 @contextmanager

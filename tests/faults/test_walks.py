@@ -5,14 +5,18 @@ from collections.abc import Sequence
 import pytest
 
 from tests.faults.crash_walk import ANSWERS, CONFLICTS, DEATHS, LOST_ANSWERS, REFUSALS, crash_walk, empty_pages
-from tests.faults.faults import Delay, Fault
-from tests.faults.flows import FLOWS, ProductFlow, Walk
+from tests.faults.faults import Delay, Fault, LoseAnswer
+from tests.faults.flows import DELIVERIES, FLOWS, ProductFlow, Walk
+from tests.faults.invariants import nothing_was_wasted
 from tests.faults.lab import CLAIM_S, Lab
 from tests.faults.results import Results
+from tests.faults.schedule import thorough
 
 
 def faults(lab: Lab) -> Sequence[Fault]:
     """All that can befall a call; what does not fit it is left out by the walk."""
+    if not thorough():
+        return (*DEATHS, LoseAnswer(how="timeout", retry=False), *CONFLICTS, *empty_pages())
     slow = Delay(seconds=CLAIM_S + 2, pass_time=lab.pass_time)
     return (*DEATHS, *LOST_ANSWERS, *REFUSALS, *CONFLICTS, *ANSWERS, *empty_pages(), slow)
 
@@ -22,3 +26,9 @@ def test_whatever_befalls_a_call_the_promises_are_kept(flow: ProductFlow, lab: L
     report = crash_walk(Walk(flow=flow, lab=lab, name=flow.name), faults=faults(lab), keys=lambda _: lab.keys)
     results.add(report.row())
     report.check()
+
+
+@pytest.mark.parametrize("flow", DELIVERIES, ids=lambda flow: flow.name)
+def test_an_answer_that_is_lost_and_asked_for_again_costs_no_attempt(flow: ProductFlow, lab: Lab) -> None:
+    walk = Walk(flow=flow, lab=lab, name=flow.name, more=nothing_was_wasted)
+    crash_walk(walk, faults=[LoseAnswer(how="timeout", retry=True)]).check()

@@ -18,7 +18,7 @@ from isolane.consumer import Message
 from isolane.deadline import Deadline
 from isolane.errors import InvalidRequest, IsolaneError
 from isolane.observability import about, logger
-from isolane.task import Busy, Claim, Claimed, Exhausted, Finished, NoRow, Overdue, Problem, Task, is_task_id
+from isolane.task import Busy, Claim, Claimed, Exhausted, Finished, NoRow, Overdue, Problem, Status, Task, is_task_id
 from isolane.tasks import Tasks
 
 LOOK_AGAIN_S = 0.1
@@ -100,7 +100,15 @@ class Delivery:
         return task
 
     def _ended(self, task: Task) -> Task:
-        self.message.ack()
+        """Acknowledges, where the task came to an end, whoever brought it there.
+
+        Where this claim had lapsed and another worker has given the task back since, it is pending again, and the
+        message is all that it has.
+        """
+        if task.terminal or task.status is Status.IN_REVIEW:
+            self.message.ack()
+        else:
+            self.message.retry()
         return task
 
 

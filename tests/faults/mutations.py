@@ -1,0 +1,205 @@
+"""Deliberate faults, one small change of the text each, of kinds that were reported from the field.
+
+`aim` names the part of the lab that is tried first (arguments of pytest); what gets past it meets the whole lab.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Aim: TypeAlias = tuple[str, ...]
+
+_WALKS, _RACES, _CROWDS, _MODEL = (
+    f"tests/faults/test_{name}.py" for name in ("walks", "interleavings", "crowds", "model")
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutation:
+    """A fault: in `path`, the text `old`, which is there once, becomes `new`."""
+
+    name: str
+    stands_for: str
+    """The field note of its kind."""
+    path: str
+    old: str
+    new: str
+    aim: Aim
+
+
+_TASKS = "layers/isolane/isolane/tasks.py"
+_TASK = "layers/isolane/isolane/task.py"
+_DELIVERY = "layers/isolane/isolane/delivery.py"
+_SUBMISSIONS = "layers/isolane/isolane/submissions.py"
+
+MUTATIONS = (
+    Mutation(
+        name="a claim takes what is not free",
+        stands_for="A13: the mapping above a queue delivers twice",
+        path=_TASKS,
+        old='when=f"{THE_SAME_SUBMISSION} AND {FREE} AND {IN_TIME} AND {HAS_ATTEMPTS_LEFT}"',
+        new='when=f"{THE_SAME_SUBMISSION} AND {UNFINISHED} AND {IN_TIME} AND {HAS_ATTEMPTS_LEFT}"',
+        aim=(_RACES, "-k", "two and deliveries"),
+    ),
+    Mutation(
+        name="completion is not conditional",
+        stands_for="A15: a stale run writes last",
+        path=_TASKS,
+        old="self._finish(task, Status.COMPLETED, fields, when=STILL_MINE, claim=task.claim)",
+        new='self._finish(task, Status.COMPLETED, fields, when="attribute_exists(#task_id)", claim=task.claim)',
+        aim=(_RACES, "-k", "cancel and delivery"),
+    ),
+    Mutation(
+        name="the claim's id is not checked",
+        stands_for="E7, E12: a release without an owner",
+        path=_TASKS,
+        old='STILL_MINE = "#status = :processing AND #claim = :claim"',
+        new='STILL_MINE = "#status = :processing"',
+        aim=(_RACES, "-k", "lapses"),
+    ),
+    Mutation(
+        name="the submission's nonce is not checked",
+        stands_for="E18: a late payment overwrites who came after",
+        path=_TASKS,
+        old='when=f"{THE_SAME_SUBMISSION} AND {FREE} AND {IN_TIME} AND {HAS_ATTEMPTS_LEFT}"',
+        new='when=f"{FREE} AND {IN_TIME} AND {HAS_ATTEMPTS_LEFT}"',
+        aim=(_RACES, "-k", "key and old and message"),
+    ),
+    Mutation(
+        name="a claim is counted for nothing",
+        stands_for="A21: a failing message is retried for ever",
+        path=_TASKS,
+        old='"#attempt = #attempt + :one, #started_at_ms',
+        new='"#attempt = #attempt + :one - :one, #started_at_ms',
+        aim=(_WALKS, "-k", "deliver and kept"),
+    ),
+    Mutation(
+        name="a claim given up untried keeps its attempt",
+        stands_for="A9: fewer real attempts than the limit",
+        path=_TASKS,
+        old='"uncounted": 0 if attempted else 1',
+        new='"uncounted": 0',
+        aim=(_MODEL,),
+    ),
+    Mutation(
+        name="the deadline is not in the claim's condition",
+        stands_for="I10: overdue tasks become failed, and stay so",
+        path=_TASKS,
+        old='IN_TIME = "#deadline_ms > :now_ms"',
+        new='IN_TIME = "#deadline_ms > :one"',
+        aim=(_WALKS, "-k", "deadline and deliver"),
+    ),
+    Mutation(
+        name="a time-out overwrites what is terminal",
+        stands_for="A15, G17: two ends of one task",
+        path=_TASKS,
+        old='when = f"{UNFINISHED} AND {PAST_ITS_DEADLINE}"',
+        new="when = PAST_ITS_DEADLINE",
+        aim=(_RACES, "-k", "readers"),
+    ),
+    Mutation(
+        name="a dead letter fails what a human has in hand",
+        stands_for="E18: a compensation arrives late (found by this lab)",
+        path=_TASKS,
+        old='when = f"{A_WORKERS} AND {THE_SAME_SUBMISSION}"',
+        new='when = f"{UNFINISHED} AND {THE_SAME_SUBMISSION}"',
+        aim=(_RACES, "-k", "review"),
+    ),
+    Mutation(
+        name="an expired row keeps its key",
+        stands_for="B1, B2: TTL deletes late, and what has expired counts as there",
+        path=_TASKS,
+        old='"(attribute_not_exists(#task_id) OR #expires_at <= :now_s)"',
+        new='"attribute_not_exists(#task_id)"',
+        aim=(_WALKS, "-k", "again and kept"),
+    ),
+    Mutation(
+        name="an expired value still answers",
+        stands_for="B1: TTL deletes late",
+        path="layers/isolane/isolane/kv.py",
+        old='if row is None or row["expires_at"] <= self.clock():',
+        new="if row is None:",
+        aim=(_MODEL,),
+    ),
+    Mutation(
+        name="the time to live is in milliseconds",
+        stands_for="B3: nothing ever expires",
+        path=_TASKS,
+        old="ttl=expires_at + REMEMBERED_S,",
+        new="ttl=(expires_at + REMEMBERED_S) * 1000,",
+        aim=(_WALKS, "-k", "cancel and not canceled"),
+    ),
+    Mutation(
+        name="a lost answer of a claim is not recognised",
+        stands_for="B8: refused by one's own write",
+        path=_TASK,
+        old="if task.status is Status.PROCESSING and task.claim == claim:",
+        new="if task.status is Status.PROCESSING and task.claim is None:",
+        aim=(_WALKS, "-k", "costs"),
+    ),
+    Mutation(
+        name="a claim's end is told in seconds",
+        stands_for="D4: seconds compared with milliseconds",
+        path=_DELIVERY,
+        old="self.tasks.now_ms() + int(until.left_s() * 1000)",
+        new="self.tasks.now_ms() + int(until.left_s())",
+        aim=(_WALKS, "-k", "deliver and kept"),
+    ),
+    Mutation(
+        name="the receive count is read as attempts",
+        stands_for="A9, A10, A11: dead-lettered without having been tried",
+        path=_DELIVERY,
+        old="if self.task.attempt >= self.max_attempts:",
+        new='if int(self.message.record["attributes"]["ApproximateReceiveCount"]) >= self.max_attempts:',
+        aim=(_WALKS, "-k", "busy"),
+    ),
+    Mutation(
+        name="a message whose row is not there yet is acknowledged",
+        stands_for="A19: a message disappears",
+        path=_DELIVERY,
+        old="case NoRow() if message.age_s > NEVER_WRITTEN_S:",
+        new="case NoRow():",
+        aim=(_RACES, "-k", "own"),
+    ),
+    Mutation(
+        name="the task fails before its dead letter is sent",
+        stands_for="G10: the second step never comes",
+        path=_DELIVERY,
+        old="        self.message.dead_letter(problem.code)\n        return self.tasks.fail(self.task, problem)\n",
+        new="        task = self.tasks.fail(self.task, problem)\n"
+        "        self.message.dead_letter(problem.code)\n        return task\n",
+        aim=(_WALKS, "-k", "rejects"),
+    ),
+    Mutation(
+        name="the row is written before the message is sent",
+        stands_for="G4: charged, never enqueued",
+        path=_SUBMISSIONS,
+        old="            self._send(new, submission.text)\n        return self._written(new, submission)\n",
+        new="            made = self._written(new, submission)\n            self._send(new, submission.text)\n"
+        "            return made\n        return self._written(new, submission)\n",
+        aim=(_WALKS, "-k", "submit and kept"),
+    ),
+    Mutation(
+        name="a replay does not look at the body",
+        stands_for="D5: another payload under the same key",
+        path=_SUBMISSIONS,
+        old="if earlier.fingerprint != submission.fingerprint:",
+        new="if not earlier.fingerprint:",
+        aim=(_RACES, "-k", "other"),
+    ),
+    Mutation(
+        name="what completed no task is cached",
+        stands_for="F17: results that nobody accepted are cached",
+        path="functions/scoring/worker.py",
+        old="if task.status is Status.COMPLETED:",
+        new="if task.terminal:",
+        aim=(_RACES, "-k", "cancel and delivery"),
+    ),
+    Mutation(
+        name="a letter is kept of what came to another end",
+        stands_for="A10: dead-lettered for nothing (found by this lab)",
+        path="functions/operations/dead_letters.py",
+        old="if task is not None and task.status is not Status.FAILED:",
+        new="if task is not None and not task.nonce:",
+        aim=(_RACES, "-k", "dead"),
+    ),
+)
