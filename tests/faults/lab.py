@@ -129,7 +129,7 @@ class Model:
         script = self._lab.case.script
         step = script[min(len(self._lab.case.asked), len(script)) - 1]
         if step is not None:
-            raise step
+            raise step(requests=1)
         return Score(score=score_of(text), dimensions={"all": score_of(text)}, comments=("Fine.",))
 
     def _ask(self, text: str) -> None:
