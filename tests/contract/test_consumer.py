@@ -149,3 +149,15 @@ def test_the_age_of_a_message_is_known(consumer: Consumer, queue: Queue) -> None
     before = time.time()
     consume(consumer, send(queue, do("ack")), lambda message: ages.append(message.age_s))
     assert 0 <= ages[0] <= time.time() - before + 2
+
+
+def test_a_message_that_sqs_knows_no_more_fails_alone(consumer: Consumer, queue: Queue) -> None:
+    """A duplicate delivery has deleted it, and its handler fails: even its visibility cannot be changed."""
+
+    def handle(message: Message) -> None:
+        if message.body["do"] == "burst":
+            handle_, url = message.record["receiptHandle"], queue.url
+            queue.client.delete_message(QueueUrl=url, ReceiptHandle=handle_)
+            raise RuntimeError
+
+    assert consume(consumer, send(queue, do("ack"), do("burst"), do("nothing")), handle) == [do("burst")]

@@ -27,7 +27,10 @@ CODES = {
 @pytest.fixture
 def app() -> Iterator[Application]:
     with mock_aws():
-        made = {service: clients.session().client(service, config=clients.CONFIG) for service in ("dynamodb", "sqs")}
+        made = {
+            service: clients.session().client(service, config=clients.CONFIG)
+            for service in ("dynamodb", "sqs", "cloudwatch")
+        }
         world = World(made.__getitem__)
         world.make_tables()
         yield Application(world)

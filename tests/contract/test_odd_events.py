@@ -42,7 +42,8 @@ events = st.fixed_dictionaries(
 def apis() -> Iterator[list[Api]]:
     with mock_aws():
         made = {
-            service: clients.session().client(service, config=clients.CONFIG) for service in ("dynamodb", "sqs", "s3")
+            service: clients.session().client(service, config=clients.CONFIG)
+            for service in ("dynamodb", "sqs", "s3", "cloudwatch")
         }
         world = World(made.__getitem__)
         world.make_tables()

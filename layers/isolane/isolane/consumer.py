@@ -141,5 +141,5 @@ def _surprised(message: Message, error: Exception) -> None:
     logger().warning("message failed", extra={"error": type(error).__name__}, exc_info=not expected)
     try:
         message.retry()
-    except IsolaneError:
+    except Exception:  # noqa: BLE001 - SQS may know the message no more: that is this message's trouble, too
         message.outcome = Outcome.RETRIED

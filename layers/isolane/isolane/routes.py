@@ -54,7 +54,7 @@ class Routes(Generic[Target]):
     def _found(self, path: str) -> tuple[_Rule[Target], Mapping[str, str]]:
         """The rule of the path; one without variables comes before one with them."""
         exact = self._rules.get(path)
-        if exact is not None:
+        if exact is not None and not _VARIABLE.search(path):  # a path may be spelled like a rule with variables
             return exact, {}
         for rule in self._rules.values():
             if found := rule.pattern.fullmatch(path):
