@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tests.application import delete
-from tests.faults.lab import LOOKS_AT_THE_CLOCK, Answered, Case, Lab, Seat, cache_key_of, score_of
+from tests.faults.lab import CLAIM_S, LOOKS_AT_THE_CLOCK, PERMITS, Answered, Case, Lab, Seat, cache_key_of, score_of
 from tests.faults.stage import Act, Turn
 from tests.world import receive
 
@@ -98,6 +98,12 @@ def list_all(_lab: Lab, case: Case, seat: Seat) -> set[str]:
             return seen
         page = case.note(seat.page(limit=2, cursor=page.body["cursor"]))
     return ids
+
+
+def take_all_permits(lab: Lab, _case: Case, _seat: Seat) -> None:
+    """Another worker has taken them all, and has died since."""
+    permits = lab.aws.app.bindings.permits
+    permits.acquire(lab.aws.model.name, holder="another", lease_s=CLAIM_S, count=PERMITS, limit=PERMITS)
 
 
 def wait(seconds: float) -> Do:

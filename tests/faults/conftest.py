@@ -73,6 +73,13 @@ def lab() -> Iterator[Lab]:
         yield Lab.furnished()
 
 
+@pytest.fixture(scope="module")
+def guarded_lab() -> Iterator[Lab]:
+    """The same, with a breaker and permits before the model."""
+    with quick_moto():
+        yield Lab.furnished(guarded=True)
+
+
 @pytest.fixture(scope="session")
 def results(request: pytest.FixtureRequest) -> Results:
     """Where a walk leaves its row of the table."""

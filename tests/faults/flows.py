@@ -3,6 +3,7 @@
 What AWS does afterwards is the same for all: everything is delivered again, until the world is at rest.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from tests.faults.acts import Do, in_turn
 from tests.faults.failing_client import Process
 from tests.faults.invariants import Broken, Promise, check
 from tests.faults.lab import CLAIM_S, Case, Lab, Step
+
+BUSY_FOR_A_WHILE = functools.partial(ModelBusy, retry_after_s=200.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +125,30 @@ CALLERS = (
     ),
 )
 FLOWS = (*SUBMITS, *DELIVERIES, *CALLERS)
+
+GUARDED = (
+    ProductFlow(name="guarded: deliver", before=in_turn(acts.submit, acts.take), life=acts.deliver),
+    ProductFlow(
+        name="guarded: deliver, the model says when to come again",
+        script=(BUSY_FOR_A_WHILE, None),
+        before=in_turn(acts.submit, acts.take),
+        life=acts.deliver,
+        ends=("completed", "failed"),
+    ),
+    ProductFlow(
+        name="guarded: deliver, the breaker is half-open",
+        script=(BUSY_FOR_A_WHILE, None),
+        before=in_turn(acts.submit, acts.take, acts.deliver, acts.wait(300), acts.take),
+        life=acts.deliver,
+        ends=("completed", "failed"),
+    ),
+    ProductFlow(
+        name="guarded: deliver, every permit is out",
+        before=in_turn(acts.submit, acts.take, acts.take_all_permits),
+        life=acts.deliver,
+    ),
+)
+"""With a breaker and permits before the model."""
 
 
 @dataclass(kw_only=True)

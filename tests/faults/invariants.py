@@ -10,8 +10,10 @@ tables to the lab.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
+from isolane.breaker import KEPT_S
 from isolane.model_errors import InputTooLong, ModelRefused
 from isolane.task import RESULT_S, Status, Task, timestamp
 from tests.faults.history import Move
@@ -161,6 +163,34 @@ def nothing_was_wasted(case: Case) -> None:
         _require(asked == won, f"{won} attempts were counted, and the model was asked {asked} times")
 
 
+def permits_add_up(case: Case) -> None:
+    """After every write, the permits of all leases and the free ones are the limit, and fences only grow."""
+    for before, row in _rows_of(case, kind="permits"):
+        out = sum(lease["count"] for lease in row["leases"].values())
+        _require(out + row["free"] == row["limit"], f"{out} permits are out and {row['free']} free: {row['limit']}")
+        _require(row["free"] >= 0, "more permits are out than there are")
+        _require(before.get("fence", 0) <= row["fence"], "a fence became smaller")
+        for holder in before.get("fences", {}).keys() & row["fences"].keys():
+            _require(before["fences"][holder] == row["fences"][holder], "a lease was given to its holder twice")
+
+
+def a_lease_asks_once(case: Case) -> None:
+    """A guarded model is asked at most once for each lease that was given."""
+    given = max((row["fence"] for _, row in _rows_of(case, kind="permits")), default=None)
+    _require(
+        given is None or len(case.asked) <= given, f"the model was asked {len(case.asked)} times on {given} leases"
+    )
+
+
+def an_open_breaker_is_left_alone(case: Case) -> None:
+    """Nobody asks the model while its breaker is open, but for those who looked at it just before."""
+    for change in case.changes:
+        if change.table == "StateTable" and change.after is not None and "open_until_ms" in change.after:
+            since_ms = change.at_ms + int(KEPT_S * 1000) + CLAIM_S * 1000
+            asked = [at_ms for at_ms in case.asked_ms if since_ms < at_ms < change.after["open_until_ms"]]
+            _require(not asked, "the model was asked while its breaker was open")
+
+
 PROMISES: tuple[Promise, ...] = (
     terminal_once,
     moves_are_legal,
@@ -173,6 +203,9 @@ PROMISES: tuple[Promise, ...] = (
     callers_were_told_the_truth,
     a_cancellation_stands,
     one_task_a_key,
+    permits_add_up,
+    a_lease_asks_once,
+    an_open_breaker_is_left_alone,
 )
 
 
@@ -185,6 +218,13 @@ def check(case: Case, *, promises: Iterable[Promise] = PROMISES) -> None:
 def _require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise Broken(otherwise)
+
+
+def _rows_of(case: Case, *, kind: str) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """What was there before and after each write of State's rows of a kind."""
+    for change in case.changes:
+        if change.table == "StateTable" and change.after is not None and change.after["sk"] == kind:
+            yield change.before or {}, change.after
 
 
 def _attempts(case: Case) -> Counter[str]:

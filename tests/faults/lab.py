@@ -11,7 +11,8 @@ Tables and queues are kept from case to case, emptied; each case has texts, keys
 
 import hashlib
 import itertools
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,8 +23,11 @@ from isolane.model_errors import ModelError
 from isolane.observability import logger
 from scoring.api import KIND
 from scoring.cache import cache_key
+from scoring.prompt import Prompt
 from scoring.score import Score
+from scoring.scorers import ModelScorer, Scorer
 from tests.application import Application, delete
+from tests.doubles.scripted_model import verdict
 from tests.faults.calls import KeyNames, Touch, key_names
 from tests.faults.clients import new_client
 from tests.faults.history import Change, Move, forget_rows, record_changes, take_changes
@@ -35,6 +39,8 @@ OWNER = "local"
 CHAIN = "builtin"
 MAX_ATTEMPTS = 2
 CLAIM_S = 59
+PERMITS = 1
+"""To ask a guarded model."""
 _TABLES = ("TasksTable", "StateTable", "ValuesTable")
 _SERVICES = ("dynamodb", "sqs")
 _MOST_SEATS = 5
@@ -43,7 +49,7 @@ _MOST_DELIVERIES = 16
 LOOKS_AT_THE_CLOCK = frozenset({Touch(resource="clock", mode="read")})
 """What a step touches after which the code asks what time it is."""
 
-Step = type[ModelError] | None
+Step = Callable[..., ModelError] | None
 """What the model does when it is asked: score, or fail."""
 
 
@@ -68,6 +74,8 @@ class Case:
     """What the model does, each time it is asked; the last goes on for ever."""
     asked: list[str] = field(default_factory=list)
     """The texts that the model was asked about."""
+    asked_ms: list[int] = field(default_factory=list)
+    """When, for each of them."""
     answers: list[Answered] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     records: list[dict[str, Any]] = field(default_factory=list)
@@ -134,6 +142,19 @@ class Model:
 
     def _ask(self, text: str) -> None:
         self._lab.case.asked.append(text)
+        self._lab.case.asked_ms.append(int(self._lab.clock() * 1000))
+
+
+class PromptedModel:
+    """The same behind a prompt: a scorer over it is a model's, so that a breaker and permits guard it."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def ask(self, prompt: Prompt, *, deadline: Deadline) -> str:
+        text = "\n".join(prompt.user.splitlines()[1:-1])
+        score = self._model.score(text, deadline=deadline)
+        return json.dumps(verdict(score.score, nonce=prompt.nonce))
 
 
 @dataclass(kw_only=True)
@@ -152,8 +173,16 @@ class Seat:
     @cached_property
     def app(self) -> Application:
         world = World(client=lambda service: self.clients[service], clock=self.lab.clock, suffix=self.lab.suffix)
-        changes = {"POOL_SIZE": "1", "MAX_RETRIES": str(MAX_ATTEMPTS - 1)}
-        return Application(world, scorers=(self.model,), changes=changes, sleep=lambda _: None)
+        changes = {
+            "POOL_SIZE": "1",
+            "MAX_RETRIES": str(MAX_ATTEMPTS - 1),
+            "MODEL_CONCURRENCY": str(PERMITS),
+        }
+        return Application(world, scorers=(self._scorer,), changes=changes, sleep=lambda _: None)
+
+    @property
+    def _scorer(self) -> Scorer:
+        return ModelScorer(self.model.name, PromptedModel(self.model)) if self.lab.guarded else self.model
 
     def submit(self, case: Case, *, key: str | None = None, text: str | None = None) -> Answered:
         """A caller's POST /score."""
@@ -201,14 +230,16 @@ class Lab:
 
     clock: Clock = field(default_factory=Clock)
     suffix: str = "lab"
+    guarded: bool = False
+    """Whether the model has a breaker and permits; without, each flow is four calls shorter."""
     case: Case = field(init=False)
     _passed_s: float = 0.0
     """The last step of time."""
 
     @classmethod
-    def furnished(cls) -> "Lab":
+    def furnished(cls, *, guarded: bool = False) -> "Lab":
         """With its tables and queues made; only inside `mock_aws`."""
-        lab = cls()
+        lab = cls(guarded=guarded)
         logger().setLevel("CRITICAL")  # thousands of lives, each of which goes wrong on purpose
         lab.aws.app.world.make_tables()
         for table in lab.tables:

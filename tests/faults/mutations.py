@@ -202,4 +202,20 @@ MUTATIONS = (
         new="if task is not None and not task.nonce:",
         aim=(_RACES, "-k", "dead"),
     ),
+    Mutation(
+        name="a model is asked without a permit",
+        stands_for="E10: capacity is looked at, and not taken",
+        path="functions/scoring/admission.py",
+        old="            if held is None:",
+        new="            if held is None and not watched.name:",
+        aim=(_WALKS, "-k", "guarded and permit"),
+    ),
+    Mutation(
+        name="an open breaker is not looked at",
+        stands_for="F10: a provider that said when to come again is asked at once",
+        path="functions/scoring/admission.py",
+        old="if isinstance(verdict, Open):",
+        new="if isinstance(verdict, Open) and not scorer.name:",
+        aim=(_WALKS, "-k", "guarded and again"),
+    ),
 )

@@ -10,6 +10,7 @@ from isolane.model_errors import ModelBusy, ReplyUnreadable
 from isolane.task import RESULT_S, UNFINISHED_S
 from tests.faults import acts
 from tests.faults.acts import Do, as_actor, in_turn
+from tests.faults.flows import BUSY_FOR_A_WHILE
 from tests.faults.invariants import Broken, check
 from tests.faults.lab import CLAIM_S, Case, Lab, Step
 from tests.faults.race import Outcomes, Race
@@ -129,6 +130,27 @@ RACES = (
     ),
 )
 
+GUARDED_RACES = (
+    Meeting(
+        name="guarded: two deliveries of one message",
+        before=_TAKEN,
+        actors={"A": acts.deliver, "B": acts.deliver},
+    ),
+    Meeting(
+        name="guarded: two messages, one permit",
+        before=_TAKEN,
+        actors={"A": acts.deliver, "B": in_turn(acts.submit_other_text, acts.poll_and_deliver)},
+    ),
+    Meeting(
+        name="guarded: two deliveries, the model says when to come again",
+        before=_TAKEN,
+        script=(BUSY_FOR_A_WHILE, None),
+        actors={"A": acts.deliver, "B": acts.deliver},
+        ends=("completed", "failed"),
+    ),
+)
+"""With a breaker and one permit before the model."""
+
 CROWDS = (
     Meeting(
         name="three submits under one key, and a worker",
@@ -186,6 +208,21 @@ CROWDS = (
         before=in_turn(acts.submit, acts.take, acts.put_aside, acts.take_letters),
         actors={"A": acts.deliver, "D": acts.bury, "C": acts.cancel, "R": acts.read},
         ends=_ANY_END,
+    ),
+)
+
+GUARDED_CROWDS = (
+    Meeting(
+        name="guarded: two workers, a third with another text, and the clock",
+        before=_TAKEN,
+        script=(None, BUSY_FOR_A_WHILE, None),
+        actors={
+            "A": acts.deliver,
+            "B": acts.deliver,
+            "C": in_turn(acts.submit_other_text, acts.poll_and_deliver),
+        },
+        time=CLAIM_S + 4,
+        ends=("completed", "failed"),
     ),
 )
 

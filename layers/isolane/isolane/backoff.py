@@ -8,31 +8,32 @@ from collections.abc import Callable
 SHORTEST_S = 2.0
 LONGEST_S = 120.0
 
-SHORTEST_PAUSE_S = 0.02
-LONGEST_PAUSE_S = 1.0
+SHORTEST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 0.5
 
 Jitter = Callable[[float, float], float]
 
 
 def after_attempt(attempt: int, *, jitter: Jitter = random.uniform) -> float:
-    """Seconds to wait after the n-th counted attempt (1, 2, …) failed: 2, 4, 8, … to 120, the upper half at random."""
+    """Seconds to wait after the n-th counted attempt (1, 2, …) failed: 2, 4, 8, … to 120, a quarter of it random."""
     return _jittered(SHORTEST_S * 2 ** min(attempt - 1, 10), jitter=jitter)
 
 
 def after_waiting(age_s: float, *, jitter: Jitter = random.uniform) -> float:
-    """Seconds to wait where no attempt is counted: as long again as the message has waited, from 2 to 120.
+    """Seconds to wait where no attempt is counted: an eighth of what the message has waited, from 2 to 120.
 
-    Waiting in proportion to the age grows as doubling does, and needs nobody to count.
+    Waiting in proportion to the age grows as doubling does, and needs nobody to count; an eighth, as most of the age
+    may have been spent in the queue, and whoever waits for long leaves a permit idle that is free again in seconds.
     """
-    return _jittered(age_s, jitter=jitter)
+    return _jittered(age_s / 8, jitter=jitter)
 
 
 def between_tries(tries: int, *, jitter: Jitter = random.uniform) -> float:
-    """Seconds to pause after the n-th try (1, 2, …) by somebody who waits on the spot: from 0.02 to 1, upper half."""
+    """Seconds to pause after the n-th try (1, 2, …) by somebody who waits on the spot: from 0.05 to 0.5, upper half."""
     longest = min(SHORTEST_PAUSE_S * 1.5 ** min(tries - 1, 20), LONGEST_PAUSE_S)
     return jitter(longest / 2, longest)
 
 
 def _jittered(wait_s: float, *, jitter: Jitter) -> float:
     longest = min(max(wait_s, SHORTEST_S), LONGEST_S)
-    return jitter(longest / 2, longest) if longest > SHORTEST_S else jitter(1.0, SHORTEST_S)
+    return jitter(longest * 3 / 4, longest) if longest > SHORTEST_S else jitter(1.0, SHORTEST_S)

@@ -39,6 +39,7 @@ from isolane.semaphore import (
     empty_row,
     first_row,
     from_row,
+    lease_in,
 )
 
 # The clauses of the conditions, each with the race that it closes.
@@ -227,6 +228,7 @@ class Permits:
                 **lapsed.values(now_ms=now_ms),
             },
             names={"holder": wish.holder, **lapsed.names},
+            returns="UPDATED_NEW" if not over else "ALL_NEW",  # the row is as long as there are holders
         )
         return _mine(row, wish=wish)
 
@@ -249,7 +251,7 @@ class Permits:
                 when=STILL_MINE,
                 values={**values, "fence": lease.fence},
                 names={"holder": lease.holder},
-                quietly=True,
+                returns="NONE",
             )
         except ConditionFailed:
             return False
@@ -273,4 +275,4 @@ def _key(name: str) -> dict[str, str]:
 
 
 def _mine(row: Mapping[str, Any], *, wish: Wish) -> Mine:
-    return Mine(lease=from_row(row, name=wish.name).leases[wish.holder])
+    return Mine(lease=lease_in(row, name=wish.name, holder=wish.holder))

@@ -169,9 +169,11 @@ def first_row(wish: Wish, *, limit: int, now_ms: int) -> dict[str, Any]:
     return {**empty_row(limit=limit), "free": limit - wish.count, "fence": 1, "leases": mine, "fences": fence}
 
 
+def lease_in(row: Mapping[str, Any], *, name: str, holder: str) -> Lease:
+    """One holder's lease, in a row or in what was changed of it."""
+    return Lease(name=name, holder=holder, fence=row["fences"][holder], **row["leases"][holder])
+
+
 def from_row(row: Mapping[str, Any], *, name: str) -> Semaphore:
-    leases = {
-        holder: Lease(name=name, holder=holder, fence=row["fences"][holder], **entry)
-        for holder, entry in row["leases"].items()
-    }
+    leases = {holder: lease_in(row, name=name, holder=holder) for holder in row["leases"]}
     return Semaphore(limit=row["limit"], free=row["free"], fence=row["fence"], leases=leases)

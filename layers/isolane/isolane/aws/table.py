@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from isolane.aws.codec import from_item, to_attribute, to_item
 from isolane.aws.failures import in_our_words
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 Item = dict[str, Any]
+Returned = Literal["ALL_NEW", "UPDATED_NEW", "NONE"]
 
 _NAME = re.compile(r"#(\w+)")
 _VALUE = re.compile(r":(\w+)")
@@ -60,18 +61,18 @@ class Table:
         when: str | None = None,
         values: Mapping[str, Any] | None = None,
         names: Mapping[str, str] | None = None,
-        quietly: bool = False,
+        returns: Returned = "ALL_NEW",
     ) -> Item:
         """Changes the row and returns it as it is after; with `when`, only if it holds, else ConditionFailed.
 
-        Nothing of the row comes back if it is done `quietly`.
+        With `returns`, no more comes back than what was changed (UPDATED_NEW), or nothing (NONE).
         """
         with in_our_words():
             answer = self.client.update_item(
                 TableName=self.name,
                 Key=to_item(key),
                 UpdateExpression=change,
-                ReturnValues="NONE" if quietly else "ALL_NEW",
+                ReturnValues=returns,
                 **_guarded(when, change, values=values, names=names),
             )
         return from_item(answer.get("Attributes", {}))
