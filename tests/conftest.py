@@ -39,6 +39,11 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("isolane")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Unit tests come first: they are the fastest to fail, and forbid sockets, which nobody else may be using then."""
+    items.sort(key=lambda item: "unit" not in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def emulator_url() -> str:
     """The local AWS, started where nothing answers."""

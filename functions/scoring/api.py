@@ -9,6 +9,7 @@ from isolane.api import Answer, Api, Request, whole_number
 from isolane.bindings import Bindings
 from isolane.errors import InvalidRequest
 from isolane.json_edge import digest
+from isolane.observability import concerns
 from isolane.submissions import Submission
 from isolane.task import Status, Task, as_json
 from isolane.task_list import LONGEST_PAGE, list_tasks
@@ -52,14 +53,16 @@ class Scoring:
         return self.task(request, task_id=task_id)
 
     def task(self, request: Request, *, task_id: str) -> Answer:
+        concerns(task_id=task_id)
         wait_s = preferred_wait_s(request)
         task = wait_for_end(
             lambda: self._app.tasks.read(task_id, owner=request.caller.name), wait_s=wait_s, deadline=request.deadline
         )
-        waited = {"Preference-Applied": f"wait={wait_s}"} if wait_s and "prefer" in request.headers else {}
+        waited = {"Preference-Applied": f"wait={wait_s}"} if wait_s else {}
         return self._answer(task, headers=waited)
 
     def cancel(self, request: Request, *, task_id: str) -> Answer:
+        concerns(task_id=task_id)
         return self._answer(self._app.tasks.cancel(task_id, owner=request.caller.name), status=202)
 
     def tasks(self, request: Request) -> Answer:

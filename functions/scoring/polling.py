@@ -12,16 +12,14 @@ from isolane.task import Task, as_json, retry_after_s
 
 LONGEST_WAIT_S = 20
 _LOOK_EVERY_S = 0.7
-_PREFERS_WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*\"?(\d{1,9})\"?\s*(?:$|[,;])", re.IGNORECASE)
+_PREFERS_WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*\"?([0-9]+)\"?\s*(?:$|[,;])", re.IGNORECASE)
 
 
 def preferred_wait_s(request: Request) -> int:
     """How long the caller lets us wait: `?wait=N` or `Prefer: wait=N`, at most 20 s; 0 where it says nothing."""
-    asked = request.query.get("wait")
-    if asked is not None:
-        return whole_number(asked, name="wait", default=0, smallest=0, largest=LONGEST_WAIT_S)
     preferred = _PREFERS_WAIT.search(request.headers.get("prefer", ""))
-    return min(int(preferred[1]), LONGEST_WAIT_S) if preferred else 0
+    asked = request.query.get("wait", preferred[1] if preferred else None)
+    return whole_number(asked, name="wait", default=0, smallest=0, largest=LONGEST_WAIT_S)
 
 
 def wait_for_end(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isolane.callers import LOCAL, Caller
-from isolane.errors import InvalidRequest
+from isolane.errors import InvalidRequest, NotFound
 from tests.world import World
 
 
@@ -36,6 +36,11 @@ def test_a_revoked_token_is_nobodys_within_a_minute(world: World) -> None:
     assert world.callers().identify(f"Bearer {token}") is None, "at once, where it was not known yet"
     world.clock.advance(60)
     assert callers.identify(f"Bearer {token}") is None
+
+
+def test_a_token_of_nobodys_cannot_be_revoked(world: World) -> None:
+    with pytest.raises(NotFound):
+        world.callers().revoke("isolane_mistyped")
 
 
 def test_the_token_itself_is_not_stored(world: World) -> None:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.e2e.client import Client
+from tests.e2e.client import Answer, Client
 
 ESSAY = "Rivers shape the land, because water carries soil. However, people shape rivers, too.\n\nDams hold them back."
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -95,12 +95,19 @@ def test_one_key_is_one_task(api: Client) -> None:
     assert api.submit(text, key="k" * 256).status == 400
 
 
-def test_canceled_is_canceled(api: Client) -> None:
-    task_id = api.submit(fresh()).json["taskId"]
-    canceled = api.cancel(task_id)
-    if canceled.status == 409:  # the worker was faster; then it is finished, and says so
+def _canceled(api: Client) -> tuple[str, Answer]:
+    """A task that was canceled before the worker had finished it; the worker is fast, but not twenty times."""
+    for _ in range(20):
+        task_id = api.submit(fresh()).json["taskId"]
+        canceled = api.cancel(task_id)
+        if canceled.status != 409:
+            break
         assert canceled.code == "task_finished"
-        return
+    return task_id, canceled
+
+
+def test_canceled_is_canceled(api: Client) -> None:
+    task_id, canceled = _canceled(api)
     assert (canceled.status, canceled.json["status"], canceled.json["terminal"]) == (202, "canceled", True)
     again = api.cancel(task_id)
     assert (again.status, again.code) == (409, "task_finished")

@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from tests.environment.console import Problem
+
 Template = dict[str, Any]
 
 VERBS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
@@ -42,11 +44,18 @@ def numbers_filled_in(template: Template, *, parameters: Mapping[str, str]) -> T
     """Each reference to a number parameter as that number: MiniStack hands on text, and then fails to compare it."""
     declared = template.get("Parameters", {})
     numbers = {
-        name: int(parameters.get(name, declaration.get("Default", 0)))
+        name: _number(name, str(parameters.get(name, declaration.get("Default", 0))))
         for name, declaration in declared.items()
         if declaration["Type"] == "Number"
     }
     return {**template, "Resources": _filled_in(template["Resources"], numbers=numbers)}
+
+
+def _number(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise Problem(f"{name} is a number, and {text!r} is none.") from None
 
 
 def _filled_in(node: Any, *, numbers: Mapping[str, int]) -> Any:

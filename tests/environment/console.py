@@ -1,5 +1,6 @@
 """What the environment's commands say to the person who typed them."""
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -22,6 +23,8 @@ def run(command: Callable[[], None]) -> int:
         return complain(problem)
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # whoever read it has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

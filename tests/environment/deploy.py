@@ -128,7 +128,8 @@ def standing_at(emulator: Emulator, *, name: str = STACK_NAME) -> tuple[stack.St
     standing = stack.find(emulator.url, name=name)
     if standing is None or not standing.stands:
         raise Problem(f"The stack did not come to stand; it is {standing}.")
-    return standing, f"{emulator.url}/_aws/execute-api/{standing.outputs['ApiId']}/v1"
+    stage = standing.outputs["ApiUrl"].rpartition("/")[2]
+    return standing, f"{emulator.url}/_aws/execute-api/{standing.outputs['ApiId']}/{stage}"
 
 
 def sam_environment(emulator: Emulator) -> dict[str, dict[str, str]]:

@@ -1,9 +1,11 @@
 """The functions' logs: `make logs`, `make logs FUNCTION=ScoringWorker`, `make logs FOLLOW=1`."""
 
+import operator
 import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from tests.environment import clients, emulator, stack
 from tests.environment.console import Problem, run, say
@@ -25,30 +27,47 @@ def log_groups(url: str, *, function: str | None) -> dict[str, str]:
     }
 
 
-def lines(url: str, *, group: str, since_ms: int) -> Iterator[tuple[int, str]]:
-    """A group's lines from a moment on, each with its time in ms."""
+@dataclass
+class Followed:
+    """A function's log group, and which of its lines were told."""
+
+    name: str
+    group: str
+    since_ms: int = 0
+    told: set[str] = field(default_factory=set)
+    """The ids of the lines of that very millisecond: more of them may come."""
+
+    def fresh(self, url: str) -> Iterator[tuple[int, str]]:
+        """The lines that were not told yet, each with its time in ms."""
+        for at_ms, line_id, line in lines(url, group=self.group, since_ms=self.since_ms):
+            if line_id not in self.told:
+                self._note(at_ms, line_id)
+                yield at_ms, f"{self.name:<14} {line}"
+
+    def _note(self, at_ms: int, line_id: str) -> None:
+        if at_ms > self.since_ms:
+            self.since_ms, self.told = at_ms, set()
+        self.told.add(line_id)
+
+
+def lines(url: str, *, group: str, since_ms: int) -> Iterator[tuple[int, str, str]]:
+    """A group's lines from a moment on, each with its time in ms and its id."""
     logs = clients.logs(url)
     try:
         for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=since_ms):
             for event in page["events"]:
-                yield event["timestamp"], event["message"].rstrip()
+                yield event["timestamp"], event["eventId"], event["message"].rstrip()
     except logs.exceptions.ResourceNotFoundException:
         return  # a function that never ran has written nothing
 
 
 def show(url: str, *, function: str | None, follow: bool) -> None:
     """Print what was logged, oldest first, and go on as it comes if asked to follow."""
-    groups = log_groups(url, function=function)
-    seen: dict[str, int] = dict.fromkeys(groups, 0)
+    groups = [Followed(name, group) for name, group in log_groups(url, function=function).items()]
     while True:
-        fresh = [
-            (at_ms, name, line)
-            for name, group in groups.items()
-            for at_ms, line in lines(url, group=group, since_ms=seen[name])
-        ]
-        for at_ms, name, line in sorted(fresh):
-            say(f"{name:<14} {line}")
-            seen[name] = at_ms + 1
+        fresh = [found for followed in groups for found in followed.fresh(url)]
+        for _, line in sorted(fresh, key=operator.itemgetter(0)):  # by time alone: a sort leaves the rest in its order
+            say(line)
         if not follow:
             return
         time.sleep(LOOK_EVERY_S)

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from tests.environment.console import Problem
 
@@ -73,11 +73,19 @@ def remembered_port(*, local: Path = LOCAL) -> int:
 def checked(url: str) -> str:
     """Refuse an address that is not one, or that is AWS itself: nothing here may reach a real account."""
     parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if parts.scheme not in {"http", "https"} or not parts.hostname or not _has_a_port(parts):
         raise Problem(f"AWS_ENDPOINT_URL must be an address like http://localhost:4566, and {url!r} is not.")
     if parts.hostname.endswith((".amazonaws.com", ".amazonaws.com.cn", ".aws")):
         raise Problem(f"AWS_ENDPOINT_URL names AWS itself ({parts.hostname}); these commands are for emulators only.")
     return url
+
+
+def _has_a_port(parts: SplitResult) -> bool:
+    """Whether the port that an address names can be one; none is named by most."""
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False
 
 
 def port_number(text: str) -> int:

@@ -5,7 +5,7 @@ import os
 from isolane.aws.table import Table
 from isolane.callers import Callers
 from isolane.errors import IsolaneError
-from tests.environment import clients, stack
+from tests.environment import clients, emulator, stack
 from tests.environment.console import Problem, complain, say
 from tests.environment.places import endpoint
 
@@ -33,6 +33,8 @@ def _issued(callers: Callers) -> str:
 
 def _state() -> Table:
     url = endpoint()
+    if emulator.find(url) is None:
+        raise Problem(f"Nothing answers at {url}: run make up first.")
     standing = stack.find(url)
     if standing is None or not standing.stands:
         raise Problem("There is no stack yet: run make up first.")

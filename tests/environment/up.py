@@ -34,9 +34,11 @@ LAUNCH = 'log=$1; shift; "$@" >>"$log" 2>&1 & echo $!'
 def up(url: str | None = None, *, local: Path = LOCAL) -> Emulator:
     """The emulator at the address, started there if nothing answered."""
     where = endpoint(local=local) if url is None else url
+    found = emulator.find(where)
+    if found is None:
+        refuse_a_second(where, local=local)
     if is_here(where) and "AWS_ENDPOINT_URL" not in os.environ:
         remember_port(port_of(where), local=local)
-    found = emulator.find(where)
     if found is not None:
         return found
     if not is_here(where):
@@ -44,6 +46,13 @@ def up(url: str | None = None, *, local: Path = LOCAL) -> Emulator:
     if not still_starting(where, local=local):
         _start(where, local=local)
     return _wait_until_well(where, local=local)
+
+
+def refuse_a_second(url: str, *, local: Path) -> None:
+    """A checkout has one emulator: two would write to one folder, and `down` would know of the last one only."""
+    ours = started(local=local)
+    if ours is not None and ours.port != port_of(url) and is_ministack(ours.pid):
+        raise Problem(f"This checkout's local AWS runs on port {ours.port} already; `make down` stops it.")
 
 
 def still_starting(url: str, *, local: Path) -> bool:

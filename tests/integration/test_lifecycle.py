@@ -52,6 +52,12 @@ def test_what_answers_already_is_used_as_it_is(url: str, local: Path) -> None:
     assert started(local=local) == before
 
 
+def test_a_checkout_has_one_emulator(url: str, local: Path) -> None:
+    with pytest.raises(Problem, match="runs on port"):
+        up(f"http://localhost:{free_port()}", local=local)
+    assert emulator.find(url) is not None
+
+
 def test_data_outlive_a_stop_and_are_gone_after_a_reset(url: str, local: Path) -> None:
     make_table(url)
     assert down(local=local)

@@ -52,6 +52,16 @@ def test_a_task_can_be_followed_by_its_id(
     assert all(line["service"] == "isolane" and line["level"] == "INFO" for line in found)
 
 
+def test_a_line_is_found_by_the_id_that_the_caller_was_told(deployment: Deployment, api: Client) -> None:
+    request_id = api.submit(f"Rivers {uuid.uuid4().hex}.").headers["x-request-id"]
+
+    def said() -> list[dict[str, Any]]:
+        found = parsed(lines(deployment, "scoring-api"))
+        return [line for line in found if line.get("x_request_id") == request_id]
+
+    assert wait_until(said, description="the log has a line of the request")
+
+
 @pytest.mark.parametrize(
     ("group", "metrics"),
     [("scoring-api", {"submitted"}), ("scoring-worker", {"completed", "queue_wait", "run_time"})],

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isolane.deadline import Deadline
-from isolane.errors import TimedOut
 
 
 class Clock:
@@ -54,14 +53,6 @@ def test_a_step_within_a_deadline_ends_no_later_than_either(whole_s: float, step
     clock = Clock()
     deadline = Deadline.after(whole_s, clock=clock)
     assert deadline.within(step_s).left_s() == pytest.approx(deadline.bounded(step_s))
-
-
-def test_what_needs_more_than_is_left_is_not_started(clock: Clock) -> None:
-    deadline = Deadline.after(4, clock=clock)
-    deadline.require(4)
-    with pytest.raises(TimedOut) as refused:
-        deadline.require(4.1)
-    assert refused.value.retryable
 
 
 def test_the_clock_is_monotonic_where_none_is_given() -> None:

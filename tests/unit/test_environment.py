@@ -39,7 +39,14 @@ def test_what_cannot_be_a_port_is_refused_by_name(port: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "url", ["https://dynamodb.us-east-1.amazonaws.com", "https://sqs.cn-north-1.amazonaws.com.cn", "localhost:4566", ""]
+    "url",
+    [
+        "https://dynamodb.us-east-1.amazonaws.com",
+        "https://sqs.cn-north-1.amazonaws.com.cn",
+        "localhost:4566",
+        "",
+        "http://localhost:99999",
+    ],
 )
 def test_aws_itself_and_what_is_no_address_are_refused(url: str) -> None:
     with pytest.raises(Problem, match="AWS_ENDPOINT_URL"):

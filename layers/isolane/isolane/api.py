@@ -24,7 +24,7 @@ from isolane.errors import (
     Unavailable,
 )
 from isolane.json_edge import decode_body, dumps, parse_object
-from isolane.observability import called_by, invocation, logger
+from isolane.observability import concerns, invocation, logger
 from isolane.routes import Routes
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ class Api:
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         with invocation(entry="api", context=context):
             request = _request(event, context)
+            concerns(x_request_id=request.request_id)
             try:
                 answer = self._answer(request)
             except Exception as error:  # noqa: BLE001 - the outermost edge: every failure becomes an answer
@@ -136,7 +137,7 @@ class Api:
             raise Unauthorized
         if not caller.roles & route.roles:
             raise Forbidden
-        called_by(caller.name)
+        concerns(caller=caller.name)
         return replace(request, caller=caller)
 
 
@@ -168,8 +169,8 @@ def _request(event: Mapping[str, Any], context: Any) -> Request:
 
 def _last_values(event: Mapping[str, Any], single: str, several: str) -> dict[str, str]:
     last = {name: values[-1] for name, values in (event.get(several) or {}).items() if values}
-    last.update(event.get(single) or {})
-    return {name: _encodable(value) for name, value in last.items() if isinstance(value, str)}
+    values = {**(event.get(single) or {}), **last}
+    return {name: _encodable(value) for name, value in values.items() if isinstance(value, str)}
 
 
 def _encodable(text: str) -> str:
@@ -224,6 +225,12 @@ def whole_number(text: str | None, *, name: str, default: int, smallest: int, la
     """A whole number from a query. Raises InvalidRequest for anything else; larger than the largest is the largest."""
     if text is None:
         return default
-    if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= smallest):
+    if not (text.isascii() and text.isdigit()) or (number := _bounded(text, largest=largest)) < smallest:
         raise InvalidRequest(f"{name} is a whole number of at least {smallest}.")
-    return min(int(text), largest)
+    return number
+
+
+def _bounded(digits: str, *, largest: int) -> int:
+    """The number, or the largest; Python reads no number of thousands of digits."""
+    significant = digits.lstrip("0") or "0"
+    return largest if len(significant) > len(str(largest)) else min(int(significant), largest)

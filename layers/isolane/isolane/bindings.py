@@ -6,6 +6,7 @@ The only caller of boto3.client. Every part can be replaced by argument, which i
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -38,11 +39,16 @@ class Bindings:
 
     def __init__(self, settings: Settings, *, make_client: MakeClient | None = None) -> None:
         self.settings = settings
-        self._make_client = make_client if make_client is not None else functools.partial(_client, settings)
+        self._make = make_client if make_client is not None else functools.partial(_client, settings)
+        self._making = threading.Lock()
 
     @classmethod
     def from_env(cls) -> Bindings:
         return cls(Settings.from_env())
+
+    def _make_client(self, service: str) -> Any:
+        with self._making:  # boto3 makes clients for one thread at a time, and messages of a batch may want one at once
+            return self._make(service)
 
     @functools.cached_property
     def _dynamodb(self) -> Any:

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from isolane.aws.table import Table
-from isolane.errors import InvalidRequest
+from isolane.errors import ConditionFailed, InvalidRequest, NotFound
 
 ROLES = frozenset({"user", "reviewer", "admin"})
+SOMEBODYS = "attribute_exists(#pk)"
+"""A mistyped token must not be told as taken back while the right one goes on working."""
 _KEPT_S = 60
 _KEPT_CALLERS = 1_000
 
@@ -56,8 +58,11 @@ class Callers:
         return token
 
     def revoke(self, token: str) -> None:
-        """Makes the token nobody's, within 60 s everywhere."""
-        self.table.delete(_key(_hash(token)))
+        """Makes the token nobody's, within 60 s everywhere. Raises NotFound where it was nobody's already."""
+        try:
+            self.table.delete(_key(_hash(token)), when=SOMEBODYS)
+        except ConditionFailed:
+            raise NotFound("There is no such token.") from None
 
     def _known(self, token_hash: str) -> Caller | None:
         kept_until, caller = self._kept.get(token_hash, (0.0, LOCAL))

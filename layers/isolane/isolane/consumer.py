@@ -135,10 +135,19 @@ def _unreadable(message: Message) -> str | None:
     return None
 
 
+def _task_id(message: Message) -> Any:
+    """The task that the message names, if it names one."""
+    try:
+        return message.body.get("task_id")
+    except (InvalidJson, InvalidRequest, TooLarge):
+        return None
+
+
 def _surprised(message: Message, error: Exception) -> None:
     """Retries the message; where even that cannot be said to SQS, its visibility timeout says it."""
     expected = isinstance(error, IsolaneError)
-    logger().warning("message failed", extra={"error": type(error).__name__}, exc_info=not expected)
+    about_what = {"error": type(error).__name__, "task_id": _task_id(message)}
+    logger().warning("message failed", extra=about_what, exc_info=not expected)
     try:
         message.retry()
     except Exception:  # noqa: BLE001 - SQS may know the message no more: that is this message's trouble, too

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from isolane.errors import TimedOut
-
 
 @dataclass(frozen=True)
 class Deadline:
@@ -37,8 +35,3 @@ class Deadline:
     def within(self, seconds: float) -> Deadline:
         """The deadline of one step: `seconds` from now, or this one where it comes sooner."""
         return Deadline(min(self.at_s, self.clock() + seconds), self.clock)
-
-    def require(self, seconds: float) -> None:
-        """Raises TimedOut unless `seconds` are left: for work that is not worth starting in less."""
-        if self.left_s() < seconds:
-            raise TimedOut("There is not enough time left to start this.")

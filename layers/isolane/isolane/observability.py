@@ -15,6 +15,7 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 _counting = threading.Lock()
+_OF_ONE_INVOCATION = ["entry", "request_id", "x_request_id", "caller", "task_id"]
 
 
 @functools.cache
@@ -37,12 +38,12 @@ def invocation(*, entry: str, context: Any) -> Iterator[None]:
         yield
     finally:
         flush()
-        logger().remove_keys(["entry", "request_id", "caller"])  # the container lives on, and serves somebody else next
+        logger().remove_keys(_OF_ONE_INVOCATION)  # the container lives on, and serves somebody else next
 
 
-def called_by(name: str) -> None:
-    """Lines of this invocation say who is calling."""
-    logger().append_keys(caller=name)
+def concerns(**keys: str) -> None:
+    """Lines of this invocation carry these: `x_request_id` (the one that the caller was told), `caller`, `task_id`."""
+    logger().append_keys(**keys)
 
 
 @contextmanager

@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_sqs.literals import QueueAttributeNameType
 
-MAX_MESSAGE_BYTES = 262_144
-"""What every emulator accepts for a message, attributes included; AWS itself takes 1 MiB."""
-MAX_DELAY_S = 900
-
 
 _DEPTHS: Sequence[QueueAttributeNameType] = (
     "ApproximateNumberOfMessages",
