@@ -83,6 +83,8 @@ def _stack(first: Deployment, plan: Plan, *, server: ModelServer, faulty: Faulty
         "OpenAiKey": "sk-test-key",
         "ModelTimeout": "1",
         "ModelConcurrency": str(plan.model_calls),
+        "ScoreBatchSize": str(plan.batch),
+        "PoolSize": str(plan.batch),
         "WorkerTimeout": str(plan.worker_timeout_s),
         "WorkerVisibility": str(6 * plan.worker_timeout_s),
         "LogLevel": "WARNING",
