@@ -13,6 +13,7 @@ from isolane.aws.table import Table
 from isolane.callers import Callers
 from isolane.kv import Values
 from isolane.payloads import Payloads
+from isolane.reservations import Reservations
 from isolane.settings import Settings
 from isolane.submissions import Submissions
 from isolane.tasks import Tasks
@@ -71,6 +72,10 @@ class World:
     @property
     def state(self) -> Table:
         return self.table("StateTable")
+
+    @property
+    def reservations(self) -> Reservations:
+        return Reservations(self.state, self.clock)
 
     def callers(self, *, allow_anonymous: bool = False) -> Callers:
         return Callers(self.state, allow_anonymous, self.clock)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from moto import mock_aws
 
 import operations.api
+import reservations.api
+from isolane.api import Api
 from tests.application import Application, Context
 from tests.environment import clients
 from tests.environment.places import ROOT
@@ -21,6 +23,13 @@ CODES = {
     "scoring-api.bad-json": (400, "invalid_json"),
     "scoring-api.unknown-task": (404, "task_not_found"),
     "operations-api.nowhere": (404, "not_found"),
+    "reservations-api.too-many-seats": (400, "invalid_reservation"),
+    "reservations-api.bad-name": (400, "invalid_workshop_name"),
+}
+APIS: dict[str, Callable[[Application], Api]] = {
+    "scoring-api": lambda app: app.api,
+    "operations-api": lambda app: operations.api.build(app.bindings),
+    "reservations-api": lambda app: reservations.api.build(app.bindings),
 }
 
 
@@ -41,19 +50,19 @@ def of(function: str) -> list[str]:
 
 
 def test_every_function_has_a_good_event_and_a_bad_one() -> None:
-    functions = {name.split(".")[0] for name in EVENTS}
-    assert functions == {"scoring-api", "scoring-worker", "operations-api", "dead-letters"}
+    functions = {name.partition(".")[0] for name in EVENTS}
+    assert functions == {*APIS, "scoring-worker", "dead-letters"}
     assert all(len(of(function)) >= 2 for function in functions)
 
 
-@pytest.mark.parametrize("name", [*of("scoring-api"), *of("operations-api")])
+@pytest.mark.parametrize("name", [name for function in APIS for name in of(function)])
 def test_an_api_event_gets_its_answer(app: Application, name: str) -> None:
-    api = app.api if name.startswith("scoring") else operations.api.build(app.bindings)
+    api = APIS[name.partition(".")[0]](app)
     answer = api(EVENTS[name], Context())
     if name in CODES:
         assert (answer["statusCode"], json.loads(answer["body"])["error"]) == CODES[name]
     else:
-        assert answer["statusCode"] in {200, 202}
+        assert answer["statusCode"] in {200, 201, 202}
 
 
 def test_a_worker_drops_a_message_that_is_nobodys_and_old(app: Application) -> None:

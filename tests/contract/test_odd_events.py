@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from moto import mock_aws
 
 import operations.api
+import reservations.api
 from isolane.api import Api
 from tests import openapi
 from tests.application import Application, Context
@@ -20,12 +21,12 @@ from tests.world import World
 
 # With halves of surrogate pairs, which no UTF-8 has in it but a hand-made event may.
 odd = st.text(st.characters(codec=None), max_size=20) | st.just("a" * 3_000) | st.none()
-paths = st.sampled_from([path.replace("{taskId}", "a" * 32) for path in openapi.DOCUMENT["paths"]]) | st.text().map(
-    lambda rest: f"/tasks/{rest}"
-)
+filled = [path.replace("{taskId}", "a" * 32).replace("{name}", "python") for path in openapi.DOCUMENT["paths"]]
+paths = st.sampled_from(filled) | st.builds(str.__add__, st.sampled_from(["/tasks/", "/workshops/"]), st.text())
 names = st.sampled_from(["Idempotency-Key", "Prefer", "Authorization", "Content-Type"])
 questions = st.sampled_from(["taskId", "wait", "limit", "cursor", "status", "kind"])
-bodies = st.dictionaries(st.sampled_from(["text", "callbackUrl", "x"]), odd | st.integers()).map(json.dumps)
+fields = st.sampled_from(["text", "callbackUrl", "requestId", "seats", "capacity", "x"])
+bodies = st.dictionaries(fields, odd | st.integers()).map(json.dumps)
 events = st.fixed_dictionaries(
     {"httpMethod": st.sampled_from(["GET", "POST", "DELETE", "PUT", "OPTIONS"]), "path": paths},
     optional={
@@ -48,7 +49,7 @@ def apis() -> Iterator[list[Api]]:
         world = World(made.__getitem__)
         world.make_tables()
         app = Application(world, changes={"BUCKET": world.make_bucket().name})
-        yield [app.api, operations.api.build(app.bindings)]
+        yield [app.api, operations.api.build(app.bindings), reservations.api.build(app.bindings)]
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])

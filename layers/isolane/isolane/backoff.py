@@ -11,6 +11,9 @@ LONGEST_S = 120.0
 SHORTEST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
 
+SHORTEST_COLLISION_S = 0.01
+LONGEST_COLLISION_S = 0.4
+
 Jitter = Callable[[float, float], float]
 
 
@@ -32,6 +35,14 @@ def between_tries(tries: int, *, jitter: Jitter = random.uniform) -> float:
     """Seconds to pause after the n-th try (1, 2, …) by somebody who waits on the spot: from 0.05 to 0.5, upper half."""
     longest = min(SHORTEST_PAUSE_S * 1.5 ** min(tries - 1, 20), LONGEST_PAUSE_S)
     return jitter(longest / 2, longest)
+
+
+def after_collision(tries: int, *, jitter: Jitter = random.uniform) -> float:
+    """Seconds to pause after the n-th try (1, 2, …) met somebody else's: full jitter, to 0.02, 0.04, … 0.4 at most.
+
+    From 0, as those who have met once would meet again after any pause that all of them keep.
+    """
+    return jitter(0.0, min(SHORTEST_COLLISION_S * 2 ** min(tries, 10), LONGEST_COLLISION_S))
 
 
 def _jittered(wait_s: float, *, jitter: Jitter) -> float:

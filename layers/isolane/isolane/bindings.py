@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from isolane.breaker import Breaker
     from isolane.permits import Permits
     from isolane.rate_limit import RateLimit
+    from isolane.reservations import Reservations
 
 MakeClient = Callable[[str], Any]
 
@@ -103,6 +104,12 @@ class Bindings:
         from isolane.breaker import Breaker  # noqa: PLC0415 - only where models are called
 
         return Breaker(self.state)
+
+    @functools.cached_property
+    def reservations(self) -> Reservations:
+        from isolane.reservations import Reservations  # noqa: PLC0415 - only where seats are reserved
+
+        return Reservations(self.state)
 
     @functools.cached_property
     def score_queue(self) -> Queue:

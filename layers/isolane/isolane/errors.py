@@ -16,6 +16,7 @@ IsolaneError
 │   ├── RateLimited            429
 │   └── Overloaded             503                                                            x
 ├── ConditionFailed            a conditional write met another state; it carries that state
+├── TransactionRefused         the same, of several writes that go together or not at all
 ├── Contended                  another transaction holds the item; trying again helps        x
 ├── Unavailable                the store or the queue did not answer, or throttles            x
 ├── OutgoingError              a call to somebody else's server
@@ -166,6 +167,17 @@ class ConditionFailed(IsolaneError):
         super().__init__()
         self.found = found
         """The item as the store saw it when it refused; None where there is none."""
+
+
+class TransactionRefused(IsolaneError):
+    """One of the items was not in the state that the transaction asked for."""
+
+    code = "condition_failed"
+
+    def __init__(self, *, refusals: tuple[ConditionFailed | None, ...]) -> None:
+        super().__init__()
+        self.refusals = refusals
+        """In the order of the writes: the refusal of each whose condition did not hold, None for the others."""
 
 
 class Contended(IsolaneError):

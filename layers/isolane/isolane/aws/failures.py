@@ -9,9 +9,14 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from isolane.aws.codec import from_item
-from isolane.errors import ConditionFailed, Contended, Unavailable
+from isolane.errors import ConditionFailed, Contended, TransactionRefused, Unavailable
 
-_CONTENDED = {"TransactionConflictException", "TransactionInProgressException"}
+_CONTENDED = {
+    "TransactionConflictException",
+    "TransactionInProgressException",
+    # Each call has a token of its own, so this one is not ours: DynamoDB Local says it at random.
+    "IdempotentParameterMismatchException",
+}
 _THROTTLED = {
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
@@ -21,6 +26,9 @@ _THROTTLED = {
     "SlowDown",
     "TooManyRequestsException",
 }
+_HELD = "TransactionConflict"
+_NOT_NOW = {"ThrottlingError", "ProvisionedThroughputExceeded"}
+"""Reasons for which a transaction is canceled, as each of its items may have one."""
 
 
 @contextmanager
@@ -39,11 +47,32 @@ def _translated(error: ClientError) -> Exception:
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if code == "ConditionalCheckFailedException":
         return ConditionFailed(found=_image(error.response))
+    if code == "TransactionCanceledException":
+        return _canceled(error)
     if code in _CONTENDED:
         return Contended()
     if code in _THROTTLED or status >= 500:
         return Unavailable(f"A service refused for now ({code}).")
     return error
+
+
+def _canceled(error: ClientError) -> Exception:
+    """What a canceled transaction comes to, as each item gives a reason of its own.
+
+    Throttling comes first: to try again at once would feed it. A condition that did not hold is a fact, also where
+    another item was busy; where items were only busy, the same transaction may go through next time.
+    """
+    reasons: Any = error.response.get("CancellationReasons", ())
+    codes = {reason.get("Code") for reason in reasons}
+    if codes & _NOT_NOW:
+        return Unavailable("A service refused for now (throttling).")
+    if "ConditionalCheckFailed" in codes:
+        return TransactionRefused(refusals=tuple(_refusal(reason) for reason in reasons))
+    return Contended() if _HELD in codes else error
+
+
+def _refusal(reason: Any) -> ConditionFailed | None:
+    return ConditionFailed(found=_image(reason)) if reason.get("Code") == "ConditionalCheckFailed" else None
 
 
 def _image(answer: Any) -> dict[str, Any] | None:

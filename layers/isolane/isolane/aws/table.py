@@ -2,7 +2,8 @@
 
 Expressions are written with `#name` for every attribute and `:name` for every value; names are aliased here, always, so
 that no reserved word can bite, and only the values that an expression uses are sent. `#name` is the attribute of that
-name; where an entry of a map is called by any text at all, `names` says what `#alias` stands for.
+name; where an entry of a map is called by any text at all, `names` says what `#alias` stands for. Several writes that
+go together are in `transaction.py`.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Table:
     def put(self, item: Item, *, when: str | None = None, values: Mapping[str, Any] | None = None) -> None:
         """Writes the whole row; with `when`, only if it holds, else ConditionFailed with the row that was found."""
         with in_our_words():
-            self.client.put_item(TableName=self.name, Item=to_item(item), **_guarded(when, values=values))
+            self.client.put_item(TableName=self.name, Item=to_item(item), **guarded(when, values=values))
 
     def update(
         self,
@@ -73,14 +74,14 @@ class Table:
                 Key=to_item(key),
                 UpdateExpression=change,
                 ReturnValues=returns,
-                **_guarded(when, change, values=values, names=names),
+                **guarded(when, change, values=values, names=names),
             )
         return from_item(answer.get("Attributes", {}))
 
     def delete(self, key: Item, *, when: str | None = None, values: Mapping[str, Any] | None = None) -> None:
         """Removes the row; with `when`, only if it holds, else ConditionFailed."""
         with in_our_words():
-            self.client.delete_item(TableName=self.name, Key=to_item(key), **_guarded(when, values=values))
+            self.client.delete_item(TableName=self.name, Key=to_item(key), **guarded(when, values=values))
 
     def query(
         self,
@@ -163,9 +164,10 @@ def _identity(item: Item, wanted: Iterable[tuple[Table, Item]], name: str) -> st
     return repr(sorted((attribute, item[attribute]) for attribute in names))
 
 
-def _guarded(
+def guarded(
     when: str | None, change: str = "", *, values: Mapping[str, Any] | None, names: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
+    """The parts of a write that say when it may happen and what its `#name` and `:value` stand for."""
     aliases = _aliases(f"{change} {when or ''}", values=values or {}, names=names or {})
     if when is None:
         return aliases
