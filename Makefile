@@ -11,7 +11,7 @@ export AWS_EC2_METADATA_DISABLED := true
 unexport AWS_PROFILE AWS_DEFAULT_PROFILE AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults mutants soak up down reset deploy logs token check format bench lock clean FORCE
+.PHONY: help demo test faults mutants soak verify up down reset deploy logs token check format bench lock clean FORCE
 
 help: ## this list
 	@echo "isolane: make TARGET [NAME=value …]"
@@ -31,6 +31,9 @@ mutants: .venv/installed.lock ## put known faults into a copy of the code; the f
 
 soak: .venv/installed.lock ## TASKS=2000 tasks while calls to AWS fail and processes are killed; SEED=… repeats the dice
 	@PYTHONPATH=layers/isolane:functions $(PY) -m tests.faults.soak
+
+verify: ## hold any deployment to what reservations promise: URL=… TOKEN=…; SEED=… repeats a plan
+	@$(PYTHON) -m tests.e2e.verify
 
 up: .venv/installed.lock ## start the local AWS and deploy to it; PORT=… takes another port than 4566
 	@$(PY) -m tests.environment.deploy

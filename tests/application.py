@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import operations.dead_letters
+import reservations.api
 import scoring.api
 import scoring.worker
 from isolane.api import Api
@@ -17,6 +18,7 @@ from isolane.bindings import Bindings
 from isolane.breaker import Breaker
 from isolane.deadline import Deadline
 from isolane.permits import Permits
+from isolane.reservations import Reservations
 from scoring.scorers import Scorer
 from tests.world import World, receive, settings
 
@@ -34,7 +36,7 @@ class Context:
 
 @dataclass
 class Application:
-    """Scoring, whole: its API, its queues and its worker."""
+    """Scoring, whole, with its API, its queues and its worker; and the other APIs."""
 
     world: World
     scorers: tuple[Scorer, ...] | None = None
@@ -49,7 +51,9 @@ class Application:
         self.bindings.values = self.world.values
         self.bindings.permits = Permits(self.world.state, self.world.clock)
         self.bindings.breaker = Breaker(self.world.state, clock=self.world.clock)
+        self.bindings.reservations = Reservations(self.world.state, self.world.clock, self.sleep)
         self.api: Api = scoring.api.build(self.bindings)
+        self.workshops: Api = reservations.api.build(self.bindings)
         self.worker = scoring.worker.build(self.bindings, scorers=self.scorers, sleep=self.sleep)
         self.dead_letters, self.burial = operations.dead_letters.build(self.bindings)
 
@@ -64,8 +68,17 @@ class Application:
         }
         return settings(**{**names, **self.changes})
 
-    def call(self, method: str, path: str, *, body: Any = None, headers: Any = None, query: Any = None) -> Any:
-        """The answer of the API, its body parsed."""
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        headers: Any = None,
+        query: Any = None,
+        api: Api | None = None,
+    ) -> Any:
+        """The answer of the API (scoring's, unless another is named), its body parsed."""
         event = {
             "httpMethod": method,
             "path": path,
@@ -73,7 +86,7 @@ class Application:
             "queryStringParameters": query,
             "body": json.dumps(body) if body is not None else None,
         }
-        answer = self.api(event, Context())
+        answer = (api or self.api)(event, Context())
         return {**answer, "json": json.loads(answer["body"])}
 
     def deliver(self, *, left_s: float = 60) -> dict[str, Any]:

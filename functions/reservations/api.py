@@ -13,6 +13,7 @@ from isolane.shapes import Shape
 from isolane.workshop import Decision, Status, check_workshop
 from web import document
 
+_ANYBODY = ("user", "admin")
 _STATUS = {Decision.ACCEPTED: 201, Decision.REJECTED: 409}
 
 
@@ -98,9 +99,9 @@ def build(app: Bindings) -> Api:
     """The routes of this function."""
     workshops, api = Workshops(app), Api(callers=app.callers, posts=app.posts)
     api.route("PUT", "/workshops/<workshop>", workshops.resize, roles=("admin",))
-    api.route("GET", "/workshops/<workshop>/status", workshops.status)
-    api.route("POST", "/workshops/<workshop>/reservations", workshops.reserve)
-    api.route("DELETE", "/workshops/<workshop>/reservations/<request_id>", workshops.cancel)
+    api.route("GET", "/workshops/<workshop>/status", workshops.status, roles=_ANYBODY)
+    api.route("POST", "/workshops/<workshop>/reservations", workshops.reserve, roles=_ANYBODY)
+    api.route("DELETE", "/workshops/<workshop>/reservations/<request_id>", workshops.cancel, roles=_ANYBODY)
     return api
 
 

@@ -10,7 +10,6 @@ import pytest
 from moto import mock_aws
 
 import operations.api
-import reservations.api
 from isolane.api import Api
 from tests.application import Application, Context
 from tests.environment import clients
@@ -29,7 +28,7 @@ CODES = {
 APIS: dict[str, Callable[[Application], Api]] = {
     "scoring-api": lambda app: app.api,
     "operations-api": lambda app: operations.api.build(app.bindings),
-    "reservations-api": lambda app: reservations.api.build(app.bindings),
+    "reservations-api": lambda app: app.workshops,
 }
 
 

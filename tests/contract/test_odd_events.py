@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from moto import mock_aws
 
 import operations.api
-import reservations.api
 from isolane.api import Api
 from tests import openapi
 from tests.application import Application, Context
@@ -49,7 +48,7 @@ def apis() -> Iterator[list[Api]]:
         world = World(made.__getitem__)
         world.make_tables()
         app = Application(world, changes={"BUCKET": world.make_bucket().name})
-        yield [app.api, operations.api.build(app.bindings), reservations.api.build(app.bindings)]
+        yield [app.api, operations.api.build(app.bindings), app.workshops]
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])

@@ -106,6 +106,21 @@ def take_all_permits(lab: Lab, _case: Case, _seat: Seat) -> None:
     permits.acquire(lab.aws.model.name, holder="another", lease_s=CLAIM_S, count=PERMITS, limit=PERMITS)
 
 
+def reserve(request_id: str, *, seats: int = 1) -> Do:
+    """A caller reserves seats."""
+    return lambda _lab, case, seat: case.note(seat.reserve(request_id, seats=seats))
+
+
+def give_back(request_id: str) -> Do:
+    """A caller gives its seats back."""
+    return lambda _lab, case, seat: case.note(seat.give_back(request_id))
+
+
+def resize(capacity: int) -> Do:
+    """An admin changes how many seats there are."""
+    return lambda _lab, case, seat: case.note(seat.resize(capacity))
+
+
 def wait(seconds: float) -> Do:
     """Time passes."""
     return lambda lab, _case, _seat: lab.pass_time(seconds)

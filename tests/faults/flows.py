@@ -16,6 +16,8 @@ from tests.faults.invariants import Broken, Promise, check
 from tests.faults.lab import CLAIM_S, Case, Lab, Step
 
 BUSY_FOR_A_WHILE = functools.partial(ModelBusy, retry_after_s=200.0)
+NO_TASK = ("",)
+"""How a flow ends that is not about one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +126,32 @@ CALLERS = (
         ends=("failed",),
     ),
 )
-FLOWS = (*SUBMITS, *DELIVERIES, *CALLERS)
+_RESERVE = acts.reserve("mine", seats=2)
+_FULL = acts.reserve("others", seats=3)
+RESERVATIONS = (
+    ProductFlow(name="reserve", life=_RESERVE, after=_RESERVE, ends=NO_TASK),
+    ProductFlow(name="reserve, too few seats", before=_FULL, life=_RESERVE, after=_RESERVE, ends=NO_TASK),
+    ProductFlow(name="reserve again", before=_RESERVE, life=_RESERVE, after=_RESERVE, ends=NO_TASK),
+    ProductFlow(
+        name="reserve again what was rejected",
+        before=in_turn(_FULL, _RESERVE, acts.give_back("others")),
+        life=_RESERVE,
+        after=_RESERVE,
+        ends=NO_TASK,
+    ),
+    ProductFlow(
+        name="give seats back", before=_RESERVE, life=acts.give_back("mine"), after=acts.give_back("mine"), ends=NO_TASK
+    ),
+    ProductFlow(name="resize a workshop", before=_RESERVE, life=acts.resize(2), after=acts.resize(2), ends=NO_TASK),
+    ProductFlow(
+        name="resize a workshop below what is reserved",
+        before=_RESERVE,
+        life=acts.resize(1),
+        after=acts.resize(1),
+        ends=NO_TASK,
+    ),
+)
+FLOWS = (*SUBMITS, *DELIVERIES, *CALLERS, *RESERVATIONS)
 
 GUARDED = (
     ProductFlow(name="guarded: deliver", before=in_turn(acts.submit, acts.take), life=acts.deliver),

@@ -16,7 +16,7 @@ from typing import Any
 from isolane.breaker import KEPT_S
 from isolane.model_errors import InputTooLong, ModelRefused
 from isolane.task import RESULT_S, Status, Task, timestamp
-from tests.faults.history import Move
+from tests.faults.history import Change, Move
 from tests.faults.lab import CLAIM_S, MAX_ATTEMPTS, Case, cache_key_of, fingerprint_of, score_of
 
 Promise = Callable[[Case], None]
@@ -130,7 +130,7 @@ def callers_were_told_the_truth(case: Case) -> None:
     prints = {(move.after.task_id, move.after.fingerprint) for move in case.moves if move.after is not None}
     for answer in case.answers:
         _require(answer.status < 500 or answer.status == 503, f"{answer.asked}: {answer.status}")
-        if answer.status in (200, 202) and "status" in answer.body:
+        if answer.status in (200, 202) and "taskId" in answer.body:
             told = answer.body["taskId"], answer.body["status"]
             _require(told in seen, f"{answer.asked}: {told[1]}, which it never was")
         if answer.text is not None and answer.status in (200, 202):
@@ -191,6 +191,86 @@ def an_open_breaker_is_left_alone(case: Case) -> None:
             _require(not asked, "the model was asked while its breaker was open")
 
 
+# Reservations
+
+
+def seats_add_up(case: Case) -> None:
+    """No more seats are reserved than there are, at no time; and what is reserved is what accepted attempts hold."""
+    for change in _workshop_changes(case, "workshop"):
+        assert change.after is not None
+        row = change.after
+        _require(0 <= row.get("reserved", 0) <= row["capacity"], "more seats are reserved than there are")
+        _require(row["available"] + row["reserved"] == row["capacity"], "seats were lost or made")
+    accepted = [row for row in _attempts_now(case) if row["decision"] == "accepted"]
+    held = [row["seats"] for row in accepted if "canceled_at_ms" not in row]
+    for row in _workshop_rows(case, "workshop"):
+        _require(row["reserved"] == sum(held), "what is reserved is not what accepted attempts hold")
+        _require(row.get("accepted", 0) == len(held), "accepted attempts are counted wrong")
+
+
+def a_request_is_decided_once(case: Case) -> None:
+    """A decision is written once, and nothing of it ever changes, but that it may be canceled."""
+    for change in _workshop_changes(case, "attempt#"):
+        _require(change.after is not None, "a decision was lost")
+        assert change.after is not None
+        if change.before is not None:
+            kept = {name: value for name, value in change.after.items() if name != "canceled_at_ms"}
+            _require(kept == change.before, "a decision was changed, or canceled twice")
+
+
+def rejections_are_counted_once(case: Case) -> None:
+    """The counters add up to the attempts that are recorded as rejected."""
+    rejected = [row for row in _attempts_now(case) if row["decision"] == "rejected"]
+    counted = sum(row["rejected"] for row in _workshop_rows(case, "rejected#"))
+    _require(counted == len(rejected), f"{len(rejected)} attempts were rejected, and {counted} are counted")
+
+
+def nobody_is_told_full_where_it_was_not(case: Case) -> None:
+    """Whoever was rejected had seen too few seats."""
+    fewest, seen = 4, dict[str, int]()
+    for change in case.changes:
+        row = change.after
+        if row is None or not str(row.get("pk", "")).startswith("workshop#"):
+            continue
+        if row["sk"] == "workshop":
+            fewest = min(fewest, row["available"])
+        elif row["sk"].startswith("attempt#"):
+            seen.setdefault(row["sk"], fewest)
+            _require(row["decision"] == "accepted" or seen[row["sk"]] < row["seats"], "told full when it was not")
+
+
+def reservations_were_told_as_they_are_recorded(case: Case) -> None:
+    """Every answer is what is recorded, and is told as new at most once."""
+    records = {row["request_id"]: row for row in _attempts_now(case)}
+    told_as_new: Counter[str] = Counter()
+    for answer in case.answers:
+        if answer.status in (201, 409) and answer.asked.startswith("reserve"):
+            row = records.get(answer.body["requestId"], {})
+            _require(row.get("decision") == answer.body["status"], "a decision was told that is not recorded")
+            _require(row.get("seats") == answer.body["seats"], "seats were told that are not recorded")
+            _require(answer.body["reserved"] <= answer.body["capacity"], "more seats were told than there are")
+            told_as_new[answer.body["requestId"]] += not answer.body["replayed"]
+        if answer.status == 200 and answer.asked.startswith("give back"):
+            row = records.get(answer.body["requestId"], {})
+            _require("canceled_at_ms" in row, "seats were told to be given back, and were not")
+    _require(all(times <= 1 for times in told_as_new.values()), "a decision was told as new twice")
+
+
+def _workshop_changes(case: Case, kind: str) -> list[Change]:
+    """What happened to a workshop's rows of one kind."""
+    return [change for change in case.changes if change.key.startswith("workshop#") and f"/{kind}" in change.key]
+
+
+def _workshop_rows(case: Case, kind: str) -> list[Mapping[str, Any]]:
+    """A workshop's rows of one kind as they are now."""
+    rows = case.rows("StateTable").items()
+    return [row for key, row in rows if key.startswith("workshop#") and f"/{kind}" in key]
+
+
+def _attempts_now(case: Case) -> list[Mapping[str, Any]]:
+    return _workshop_rows(case, "attempt#")
+
+
 PROMISES: tuple[Promise, ...] = (
     terminal_once,
     moves_are_legal,
@@ -206,6 +286,11 @@ PROMISES: tuple[Promise, ...] = (
     permits_add_up,
     a_lease_asks_once,
     an_open_breaker_is_left_alone,
+    seats_add_up,
+    a_request_is_decided_once,
+    rejections_are_counted_once,
+    nobody_is_told_full_where_it_was_not,
+    reservations_were_told_as_they_are_recorded,
 )
 
 

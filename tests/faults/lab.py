@@ -36,6 +36,7 @@ from tests.faults.visibility import forget_messages, pass_queue_time, seconds_un
 from tests.world import Clock, World, receive
 
 OWNER = "local"
+WORKSHOP = "/workshops/python"
 CHAIN = "builtin"
 MAX_ATTEMPTS = 2
 CLAIM_S = 59
@@ -212,6 +213,20 @@ class Seat:
         """The same, for dead letters."""
         if records:
             self._acknowledge(self.app.dead, records, self.app.bury(records))
+
+    def reserve(self, request_id: str, *, seats: int) -> Answered:
+        """A caller's POST /workshops/{name}/reservations."""
+        asked, body = f"reserve {request_id}", {"requestId": request_id, "seats": seats}
+        return self._call(asked, "POST", f"{WORKSHOP}/reservations", body=body, api=self.app.workshops)
+
+    def give_back(self, request_id: str) -> Answered:
+        """A caller's DELETE /workshops/{name}/reservations/{requestId}."""
+        path = f"{WORKSHOP}/reservations/{request_id}"
+        return self._call(f"give back {request_id}", "DELETE", path, api=self.app.workshops)
+
+    def resize(self, capacity: int) -> Answered:
+        """An admin's PUT /workshops/{name}."""
+        return self._call("resize", "PUT", WORKSHOP, body={"capacity": capacity}, api=self.app.workshops)
 
     def _call(self, asked: str, method: str, path: str, *, text: str | None = None, **more: Any) -> Answered:
         answer = self.app.call(method, path, **more)

@@ -4,13 +4,13 @@ All of them end alike: what is left is delivered until nothing moves, and then t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from isolane.model_errors import ModelBusy, ReplyUnreadable
 from isolane.task import RESULT_S, UNFINISHED_S
 from tests.faults import acts
 from tests.faults.acts import Do, as_actor, in_turn
-from tests.faults.flows import BUSY_FOR_A_WHILE
+from tests.faults.flows import BUSY_FOR_A_WHILE, NO_TASK
 from tests.faults.invariants import Broken, check
 from tests.faults.lab import CLAIM_S, Case, Lab, Step
 from tests.faults.race import Outcomes, Race
@@ -37,7 +37,7 @@ _LAST_ATTEMPT = in_turn(acts.submit, acts.take, acts.deliver, acts.wait(CLAIM_S)
 _OLD_MESSAGE = in_turn(acts.submit_with_key, acts.take, acts.cancel, acts.wait(RESULT_S))
 _ANY_END = ("completed", "failed", "canceled")
 
-RACES = (
+TASK_RACES = (
     Meeting(
         name="two deliveries of one message",
         before=_TAKEN,
@@ -151,7 +151,90 @@ GUARDED_RACES = (
 )
 """With a breaker and one permit before the model."""
 
+_THREE_TAKEN = acts.reserve("others", seats=3)
+
+WORKSHOP_RACES = (
+    Meeting(
+        name="two reserve the last seat",
+        before=_THREE_TAKEN,
+        actors={"A": acts.reserve("first"), "B": acts.reserve("second")},
+        dying=("A",),
+    ),
+    Meeting(
+        name="two reserve in a new workshop",
+        actors={"A": acts.reserve("first", seats=3), "B": acts.reserve("second", seats=2)},
+        dying=("A",),
+    ),
+    Meeting(
+        name="one request is sent twice",
+        actors={"A": acts.reserve("first"), "B": acts.reserve("first")},
+        dying=("A",),
+    ),
+    Meeting(
+        name="one request is sent twice where there are too few seats",
+        before=_THREE_TAKEN,
+        actors={"A": acts.reserve("first", seats=2), "B": acts.reserve("first", seats=2)},
+        dying=("A",),
+    ),
+    Meeting(
+        name="one request is sent twice with other seats",
+        actors={"A": acts.reserve("first"), "B": acts.reserve("first", seats=2)},
+    ),
+    Meeting(
+        name="reserve against giving back",
+        before=_THREE_TAKEN,
+        actors={"A": acts.reserve("first", seats=2), "B": acts.give_back("others")},
+        dying=("A", "B"),
+    ),
+    Meeting(
+        name="a request sent twice against giving back",
+        before=_THREE_TAKEN,
+        actors={
+            "A": in_turn(acts.reserve("first", seats=2), acts.reserve("first", seats=2)),
+            "B": acts.give_back("others"),
+        },
+    ),
+    Meeting(
+        name="two give the same seats back",
+        before=_THREE_TAKEN,
+        actors={"A": acts.give_back("others"), "B": acts.give_back("others")},
+        dying=("A",),
+    ),
+    Meeting(
+        name="reserve against a smaller capacity",
+        before=_THREE_TAKEN,
+        actors={"A": acts.reserve("first"), "B": acts.resize(3)},
+        dying=("A", "B"),
+    ),
+    Meeting(
+        name="reserve against a larger capacity",
+        before=_THREE_TAKEN,
+        actors={"A": acts.reserve("first", seats=2), "B": acts.resize(5)},
+    ),
+    Meeting(
+        name="reserve in a new workshop against its first capacity",
+        actors={"A": acts.reserve("first", seats=2), "B": acts.resize(1)},
+    ),
+    Meeting(
+        name="giving back against a smaller capacity",
+        before=_THREE_TAKEN,
+        actors={"A": acts.give_back("others"), "B": acts.resize(1)},
+    ),
+)
+RACES = (*TASK_RACES, *(replace(meeting, ends=NO_TASK) for meeting in WORKSHOP_RACES))
+
 CROWDS = (
+    Meeting(
+        name="three for the last seats, who gives back, and a change of capacity",
+        before=_THREE_TAKEN,
+        actors={
+            "A": acts.reserve("first", seats=1),
+            "B": in_turn(acts.reserve("second", seats=2), acts.give_back("second")),
+            "C": in_turn(acts.give_back("others"), acts.reserve("first", seats=1)),
+            "D": in_turn(acts.resize(3), acts.resize(6)),
+        },
+        ends=NO_TASK,
+    ),
     Meeting(
         name="three submits under one key, and a worker",
         actors={
