@@ -10,9 +10,10 @@ Standard library only, like `verify.py`, which uses it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 
 MOST_STATES = 200_000
 """Orders that do not lead on are many; a history for which so many were tried in vain is not told to be good."""
@@ -156,12 +157,40 @@ def _out_of_order(events: Sequence[Event], *, capacity: int) -> list[str]:
     return [] if search.succeeds() else [search.told()]
 
 
+@dataclass(frozen=True)
+class _Coming:
+    """Changes that have not happened yet, by when they may begin, with what they add up to."""
+
+    from_s: list[float]
+    sums: list[int]
+
+    @classmethod
+    def of(cls, changes: Sequence[Event], state: _State) -> _Coming:
+        coming = [change for change in changes if change.name not in state.happened]
+        return cls([change.from_s for change in coming], [0, *accumulate(change.taken for change in coming)])
+
+    @property
+    def first_s(self) -> float:
+        return self.from_s[0] if self.from_s else float("inf")
+
+    def until(self, moment_s: float) -> int:
+        return self.sums[bisect_right(self.from_s, moment_s)]
+
+
+def _seen_by(look: Event) -> int:
+    return look.reserved if look.reserved is not None else 0
+
+
 class _Search:
     """Depth first, through the orders of what changes the seats."""
 
     def __init__(self, events: Sequence[Event], *, capacity: int) -> None:
         self._events = events
         self._capacity = capacity
+        self._takes = [event for event in events if event.taken > 0]
+        self._gives = [event for event in events if event.taken < 0]
+        self._taken = {event.name: event.taken for event in events}
+        self._saw = {look.after: look.reserved for look in sorted(events, key=lambda look: -look.to_s) if look.reserved}
         self._furthest = _State()
         self._states = 0
 
@@ -192,8 +221,38 @@ class _Search:
     def _following(self, state: _State) -> list[_State]:
         """The states after one more change, the most likely last, as the last is tried first."""
         changes = [number for number in state.open if self._can_happen(self._events[number], state)]
-        changes.sort(key=lambda number: -self._events[number].to_s)
-        return [self._settled(self._after(state, number)) for number in changes]
+        changes.sort(key=lambda number: self._likely(number, state), reverse=True)
+        following = [self._settled(self._after(state, number)) for number in changes]
+        return [each for each in following if not self._lost(each)]
+
+    def _likely(self, number: int, state: _State) -> tuple[int, float]:
+        """The less, the likelier: what has seen little more than there would be, and has to end soon."""
+        event = self._events[number]
+        saw = self._saw.get(event.name)
+        more = abs(saw - state.reserved - event.taken) if saw is not None else self._capacity
+        return more, event.to_s
+
+    def _lost(self, state: _State) -> bool:
+        """Whether somebody has to have seen a number of seats that cannot come any more."""
+        looks = [self._events[number] for number in state.open]
+        looks = sorted((look for look in looks if look.reserved is not None), key=_seen_by)
+        takes, gives = (_Coming.of(changes, state) for changes in (self._takes, self._gives))
+        return (
+            any(_seen_by(look) > state.reserved + takes.until(look.to_s) for look in looks)
+            or any(_seen_by(look) < state.reserved + gives.until(look.to_s) for look in looks)
+            or self._overtaken([look for look in looks if look.to_s < gives.first_s], state)
+        )
+
+    def _overtaken(self, looks: Sequence[Event], state: _State) -> bool:
+        """Whether what must have been taken before some look is more than it saw, where nothing comes back before."""
+        needed, counted = state.reserved, set(state.happened)
+        for look in looks:
+            if look.after is not None and look.after not in counted:
+                counted.add(look.after)
+                needed += self._taken[look.after]
+            if needed > _seen_by(look):
+                return True
+        return False
 
     def _settled(self, state: _State) -> _State:
         """The state once all that may have begun has, and whatever only looks and can has looked."""
