@@ -118,7 +118,7 @@ def test_what_was_rejected_or_never_was_cannot_be_given_back(api: Client, reques
 
 
 GOOD: dict[str, Any] = {"requestId": "request-1", "seats": 1}
-BODIES = [
+BODIES: list[Any] = [
     {},
     [],
     "text",

@@ -29,6 +29,7 @@ class Mutation:
 _TASKS = "layers/isolane/isolane/tasks.py"
 _TASK = "layers/isolane/isolane/task.py"
 _DELIVERY = "layers/isolane/isolane/delivery.py"
+_RESERVATIONS = "layers/isolane/isolane/reservations.py"
 _SUBMISSIONS = "layers/isolane/isolane/submissions.py"
 
 MUTATIONS = (
@@ -217,5 +218,52 @@ MUTATIONS = (
         old="if isinstance(verdict, Open):",
         new="if isinstance(verdict, Open) and not scorer.name:",
         aim=(_WALKS, "-k", "guarded and again"),
+        name="seats are taken while there is any left",
+        stands_for="E10, E18: the check and the taking are two steps",
+        path=_RESERVATIONS,
+        old="OR #available >= :seats)",
+        new="OR #available >= :one)",
+        aim=(_WALKS, "-k", "few and kept"),
+    ),
+    Mutation(
+        name="a request is decided anew",
+        stands_for="B9: a write sent again counts again",
+        path=_RESERVATIONS,
+        old='UNDECIDED = "attribute_not_exists(#pk)"',
+        new='UNDECIDED = "(attribute_not_exists(#pk) OR attribute_exists(#pk))"',
+        aim=(_RACES, "-k", "sent"),
+    ),
+    Mutation(
+        name="a rejection is recorded over what was decided meanwhile",
+        stands_for="A15: a stale run writes last",
+        path=_RESERVATIONS,
+        old="Put(self.table, to_row(rejected), when=UNDECIDED)",
+        new="Put(self.table, to_row(rejected))",
+        aim=(_RACES, "-k", "sent"),
+    ),
+    Mutation(
+        name="seats come back twice",
+        stands_for="E7, G8: a release doubled",
+        path=_RESERVATIONS,
+        old='STILL_RESERVED = "#decision = :accepted AND attribute_not_exists(#canceled_at_ms)"',
+        new='STILL_RESERVED = "#decision = :accepted"',
+        aim=(_RACES, "-k", "give and same"),
+    ),
+    Mutation(
+        name="a conflict is told as full",
+        stands_for="B11: a contended transaction fails after one try",
+        path=_RESERVATIONS,
+        old="            return decide(refusal)\n        return mine\n",
+        new="            return decide(refusal)\n        except Exception:\n"
+        "            return self._seats(mine.workshop)\n        return mine\n",
+        aim=(_WALKS, "-k", "reserve and kept"),
+    ),
+    Mutation(
+        name="a capacity is lowered without looking",
+        stands_for="E10: the check and the change are two steps",
+        path=_RESERVATIONS,
+        old="OR #reserved <= :capacity)",
+        new="OR #reserved >= :zero)",
+        aim=(_RACES, "-k", "smaller"),
     ),
 )
