@@ -64,9 +64,10 @@ format: .venv/installed.lock ## write the code in the form that check wants
 	@$(PY) -m ruff check --fix .
 	@$(PY) -m ruff format .
 
-bench: .venv/installed.lock ## what a cold start costs beside boto3 itself, and a permit beside the bare writes
+bench: .venv/installed.lock ## what a cold start costs beside boto3 itself, and permits and reservations beside the bare calls
 	@$(PY) -m tests.benchmarks.cold_start
 	@PYTHONPATH=layers/isolane:functions $(PY) -m tests.benchmarks.permits
+	@PYTHONPATH=layers/isolane:functions $(PY) -m tests.benchmarks.reservations
 
 lock: ## pin anew what requirements-dev.in and the layer's requirements.in ask for; needs uv
 	uv pip compile $(LOCK) requirements-dev.in --output-file requirements.lock

@@ -218,6 +218,8 @@ MUTATIONS = (
         old="if isinstance(verdict, Open):",
         new="if isinstance(verdict, Open) and not scorer.name:",
         aim=(_WALKS, "-k", "guarded and again"),
+    ),
+    Mutation(
         name="seats are taken while there is any left",
         stands_for="E10, E18: the check and the taking are two steps",
         path=_RESERVATIONS,
