@@ -254,7 +254,7 @@ class Lab:
     @classmethod
     def furnished(cls, *, guarded: bool = False) -> "Lab":
         """With its tables and queues made; only inside `mock_aws`."""
-        lab = cls(guarded=guarded)
+        lab = cls(guarded=guarded, suffix="guarded-lab" if guarded else "lab")  # both may be there at once
         logger().setLevel("CRITICAL")  # thousands of lives, each of which goes wrong on purpose
         lab.aws.app.world.make_tables()
         for table in lab.tables:
