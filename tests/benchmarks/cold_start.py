@@ -30,6 +30,7 @@ from isolane.bindings import Bindings
 CASES = {
     "scoring.api": (["dynamodb", "sqs"], OURS.format(module="scoring.api", make="build")),
     "scoring.worker": (["dynamodb", "sqs"], OURS.format(module="scoring.worker", make="build")),
+    "reservations.api": (["dynamodb"], OURS.format(module="reservations.api", make="build")),
     "operations.api": (["dynamodb"], OURS.format(module="operations.api", make="build")),
     "operations.dead_letters": (["dynamodb", "sqs"], OURS.format(module="operations.dead_letters", make="build")),
 }
