@@ -56,9 +56,12 @@ class World:
         return Queue(self.client("sqs"), answer["QueueUrl"])
 
     def make_bucket(self) -> Bucket:
-        name = f"bucket-{self.suffix}"
-        self.client("s3").create_bucket(Bucket=name)
-        return Bucket(self.client("s3"), name)
+        self.client("s3").create_bucket(Bucket=self.bucket_name)
+        return Bucket(self.client("s3"), self.bucket_name)
+
+    @property
+    def bucket_name(self) -> str:
+        return f"bucket-{self.suffix}"
 
     @property
     def tasks(self) -> Tasks:

@@ -18,7 +18,9 @@ TEXT = {"text": "Rivers shape the land, because water carries soil."}
 @pytest.fixture
 def app() -> Iterator[Application]:
     with mock_aws():
-        made = {service: clients.session().client(service, config=clients.CONFIG) for service in ("dynamodb", "sqs")}
+        made = {
+            service: clients.session().client(service, config=clients.CONFIG) for service in ("dynamodb", "sqs", "s3")
+        }
         world = World(made.__getitem__)
         world.make_tables()
         yield Application(world)
@@ -26,7 +28,7 @@ def app() -> Iterator[Application]:
 
 @pytest.fixture
 def calls(app: Application) -> Iterator[Counted]:
-    with counted(app.world.client("dynamodb"), app.world.client("sqs")) as counter:
+    with counted(*map(app.world.client, ("dynamodb", "sqs", "s3"))) as counter:
         yield counter
 
 
