@@ -106,6 +106,21 @@ def take_all_permits(lab: Lab, _case: Case, _seat: Seat) -> None:
     permits.acquire(lab.aws.model.name, holder="another", lease_s=CLAIM_S, count=PERMITS, limit=PERMITS)
 
 
+def take_reviews(reviewer: str) -> Do:
+    """A reviewer takes what there is to judge."""
+    return lambda _lab, _case, seat: seat.take_reviews(reviewer)
+
+
+def judge(reviewer: str) -> Do:
+    """A reviewer judges the task."""
+    return lambda _lab, case, seat: case.note(seat.judge(case.task_id, reviewer))
+
+
+def sweep(_lab: Lab, _case: Case, seat: Seat) -> None:
+    """The sweeper runs."""
+    seat.sweep()
+
+
 def wait(seconds: float) -> Do:
     """Time passes."""
     return lambda lab, _case, _seat: lab.pass_time(seconds)
