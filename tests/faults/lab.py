@@ -22,7 +22,7 @@ from isolane.errors import Refused
 from isolane.json_edge import digest
 from isolane.model_errors import ModelError
 from isolane.observability import logger
-from isolane.task import as_json
+from isolane.task import Status, as_json, text_name
 from scoring.api import KIND
 from scoring.cache import cache_key
 from scoring.prompt import Prompt
@@ -349,8 +349,9 @@ class Lab:
         for number in range(_MOST_DELIVERIES):
             wait_s = seconds_until_seen()
             if wait_s is None:
+                self.observe()
                 self.case.kept = frozenset(self._kept())
-                return self.observe()
+                return
             if wait_s > 0:
                 # Later and later, as a busy poller may be: what is to wait a minute need not be seen sixty times.
                 self.pass_time(wait_s + 2**number / 10)
@@ -359,8 +360,10 @@ class Lab:
         raise AssertionError(f"not at rest after {_MOST_DELIVERIES} deliveries")
 
     def _kept(self) -> Iterator[str]:
-        listed = self.aws.clients["s3"].list_objects_v2(Bucket=self.aws.app.world.bucket_name, Prefix="reviews/")
-        return (each["Key"].removeprefix("reviews/") for each in listed.get("Contents", []))
+        payloads = self.aws.app.bindings.payloads
+        waiting = [row for row in self.case.rows("TasksTable").values() if row["status"] == Status.IN_REVIEW]
+        names = (text_name(row["task_id"], row["nonce"]) for row in waiting)
+        return (name for name in names if payloads.kept(name) is not None)
 
 
 def score_of(text: str) -> int:
