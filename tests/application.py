@@ -8,7 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import operations.api
 import operations.dead_letters
+import operations.sweeper
 import reservations.api
 import scoring.api
 import scoring.worker
@@ -46,6 +48,7 @@ class Application:
     def __post_init__(self) -> None:
         self.queue = self.world.make_queue("scores", VisibilityTimeout="60")
         self.dead = self.world.make_queue("dead-letters")
+        self.world.make_bucket()
         self.bindings = Bindings(self._settings(), make_client=self.world.client)
         self.bindings.tasks = self.world.tasks
         self.bindings.values = self.world.values
@@ -55,13 +58,16 @@ class Application:
         self.api: Api = scoring.api.build(self.bindings)
         self.workshops: Api = reservations.api.build(self.bindings)
         self.worker = scoring.worker.build(self.bindings, scorers=self.scorers, sleep=self.sleep)
+        self.operations: Api = operations.api.build(self.bindings)
         self.dead_letters, self.burial = operations.dead_letters.build(self.bindings)
+        self.sweeper = operations.sweeper.build(self.bindings)
 
     def _settings(self) -> Any:
         names = {
             "TASKS_TABLE": self.world.tasks.table.name,
             "STATE_TABLE": self.world.state.name,
             "VALUES_TABLE": self.world.values.table.name,
+            "BUCKET": self.world.bucket_name,
             "SCORE_QUEUE_URL": self.queue.url,
             "SCORE_DEAD_LETTER_QUEUE_URL": self.dead.url,
             "ALLOW_ANONYMOUS": "true",
@@ -86,7 +92,8 @@ class Application:
             "queryStringParameters": query,
             "body": json.dumps(body) if body is not None else None,
         }
-        answer = (api or self.api)(event, Context())
+        admin = self.operations if path.startswith("/admin/") else self.api
+        answer = (api or admin)(event, Context())
         return {**answer, "json": json.loads(answer["body"])}
 
     def deliver(self, *, left_s: float = 60) -> dict[str, Any]:
@@ -99,6 +106,10 @@ class Application:
     def bury(self, records: list[dict[str, Any]]) -> dict[str, Any]:
         """A batch to the function behind the dead-letter queue."""
         return self.burial.consume({"Records": records}, self.dead_letters.bury, deadline=Deadline.after(60))
+
+    def sweep(self, *, left_s: float = 50) -> None:
+        """One run of the sweeper."""
+        self.sweeper.sweep(deadline=Deadline.after(left_s))
 
     def letters(self) -> list[dict[str, Any]]:
         """The dead letters that are kept."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,9 +58,16 @@ class World:
         return Queue(self.client("sqs"), answer["QueueUrl"])
 
     def make_bucket(self) -> Bucket:
-        name = f"bucket-{self.suffix}"
-        self.client("s3").create_bucket(Bucket=name)
-        return Bucket(self.client("s3"), name)
+        s3 = self.client("s3")
+        elsewhere = s3.meta.region_name != "us-east-1"
+        place = {"CreateBucketConfiguration": {"LocationConstraint": s3.meta.region_name}} if elsewhere else {}
+        with suppress(s3.exceptions.BucketAlreadyOwnedByYou):
+            s3.create_bucket(Bucket=self.bucket_name, **place)
+        return Bucket(s3, self.bucket_name)
+
+    @property
+    def bucket_name(self) -> str:
+        return f"bucket-{self.suffix}"
 
     @property
     def tasks(self) -> Tasks:

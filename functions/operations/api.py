@@ -1,4 +1,4 @@
-"""`GET /health`, the API's own document, how things stand, and a clean answer for every path that is nobody's."""
+"""`GET /health`, the API's own document, how things stand, reviews, and a clean answer for paths that are nobody's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from isolane.api import Answer, Api, Request
 from isolane.bindings import Bindings
+from operations.reviews import ROLES, Reviewing
 from operations.stats import Stats
 from web import document
 
@@ -29,6 +30,9 @@ def build(app: Bindings) -> Api:
     api.route("GET", "/health", health, public=True)
     api.route("GET", "/openapi.json", openapi, public=True)
     api.route("GET", "/admin/stats", Stats(app).answer, roles=("admin",))
+    reviewing = Reviewing(app)
+    api.route("GET", "/admin/reviews", reviewing.take, roles=ROLES)
+    api.route("POST", "/admin/reviews/<task_id>", reviewing.judge, roles=ROLES)
     return api
 
 

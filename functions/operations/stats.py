@@ -17,7 +17,7 @@ from isolane.task import timestamp
 from operations.dead_letters import PARTITION
 
 _MOST_COUNTED = 1_000
-"""Dead letters are counted so far: whoever has more has another question than how many."""
+"""Dead letters and reviews are counted so far: whoever has more has another question than how many."""
 _CONCURRENT = Metric(namespace="AWS/Lambda", name="ConcurrentExecutions", dimensions={})
 
 
@@ -38,6 +38,7 @@ class Stats:
                 },
                 "estimatedWaitSeconds": self._app.score_backlog.wait_s(),
                 "deadLetters": count(self._app.state, "#pk = :pk", values={"pk": PARTITION}, most=_MOST_COUNTED),
+                "inReview": self._app.reviews.waiting(most=_MOST_COUNTED),
                 "permits": {name: self._permits(name) for name in self._models()},
                 "breakers": {name: _breaker(self._app.breaker.find(name), self._app) for name in self._models()},
                 "currentRequests": busy,

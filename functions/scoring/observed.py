@@ -1,4 +1,4 @@
-"""What is counted and timed of scoring: submitted, completed, failed, the wait in the queue and the run."""
+"""What is counted and timed of scoring: submitted, completed, failed, in review, the wait in the queue and the run."""
 
 from __future__ import annotations
 
@@ -26,4 +26,6 @@ def ended(task: Task, *, run_ms: float) -> None:
         count("completed")
     if task.status is Status.FAILED:
         count("failed")
+    if task.status is Status.IN_REVIEW:
+        count("in_review")
     logger().info("ended", extra={"status": str(task.status), "attempt": task.attempt, "run_ms": round(run_ms)})

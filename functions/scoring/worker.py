@@ -14,12 +14,13 @@ from isolane.deadline import Deadline
 from isolane.delivery import Deferral, Deliveries, Delivery
 from isolane.model_errors import InputTooLong, ModelBusy, ModelError, ModelRefused, ReplyUnreadable
 from isolane.observability import invocation, logger
-from isolane.task import Problem, Status, Task
+from isolane.task import Problem, Status, Task, text_name
 from scoring import observed
 from scoring.admission import Guards
 from scoring.cache import FALLBACK_S, cache_key
 from scoring.chain import Scored, parse_chain, score_with_chain
 from scoring.chain import build as build_chain
+from scoring.review import reason_for_review
 from scoring.scorers import Scorer
 
 _STARTING_S = 1.5
@@ -33,7 +34,12 @@ class Worker:
         self._app = app
         self._scorers = scorers
         self._guards = Guards(breaker=app.breaker, permits=app.permits, limit=app.settings.model_concurrency)
-        self._deliveries = Deliveries(tasks=app.tasks, max_attempts=app.settings.max_attempts, sleep=sleep)
+        self._deliveries = Deliveries(
+            tasks=app.tasks,
+            max_attempts=app.settings.max_attempts,
+            sleep=sleep,
+            keep=lambda job: app.payloads.keep(job.fields, key=text_name(job.task_id, job.nonce)),
+        )
         self._consumer = Consumer(
             queue=app.score_queue,
             dead_letters=app.score_dead_letters,
@@ -68,6 +74,9 @@ class Worker:
         return task
 
     def _scored(self, delivery: Delivery, scored: Scored, text: str) -> Task:
+        reason = reason_for_review(text=text, scored=scored, below=self._app.settings.review_below)
+        if reason is not None:
+            return delivery.review(reason, provisional=scored.as_result())
         task = delivery.complete(scored.as_result(), model=scored.model)
         if task.status is Status.COMPLETED:
             self._remember(scored, text, owner=task.owner)

@@ -10,7 +10,9 @@ import pytest
 from moto import mock_aws
 
 import operations.api
+import operations.sweeper
 from isolane.api import Api
+from isolane.task import UNREVIEWED_S, Claimed, Problem, Status
 from tests.application import Application, Context
 from tests.environment import clients
 from tests.environment.places import ROOT
@@ -22,6 +24,7 @@ CODES = {
     "scoring-api.bad-json": (400, "invalid_json"),
     "scoring-api.unknown-task": (404, "task_not_found"),
     "operations-api.nowhere": (404, "not_found"),
+    "operations-api.bad-verdict": (400, "invalid_request"),
     "reservations-api.too-many-seats": (400, "invalid_reservation"),
     "reservations-api.bad-name": (400, "invalid_workshop_name"),
 }
@@ -37,7 +40,7 @@ def app() -> Iterator[Application]:
     with mock_aws():
         made = {
             service: clients.session().client(service, config=clients.CONFIG)
-            for service in ("dynamodb", "sqs", "cloudwatch")
+            for service in ("dynamodb", "sqs", "s3", "cloudwatch")
         }
         world = World(made.__getitem__)
         world.make_tables()
@@ -50,7 +53,7 @@ def of(function: str) -> list[str]:
 
 def test_every_function_has_a_good_event_and_a_bad_one() -> None:
     functions = {name.partition(".")[0] for name in EVENTS}
-    assert functions == {*APIS, "scoring-worker", "dead-letters"}
+    assert functions == {*APIS, "scoring-worker", "dead-letters", "sweeper"}
     assert all(len(of(function)) >= 2 for function in functions)
 
 
@@ -62,6 +65,22 @@ def test_an_api_event_gets_its_answer(app: Application, name: str) -> None:
         assert (answer["statusCode"], json.loads(answer["body"])["error"]) == CODES[name]
     else:
         assert answer["statusCode"] in {200, 201, 202}
+
+
+@pytest.mark.parametrize("name", of("sweeper"))
+def test_whatever_calls_the_sweeper_it_sweeps(app: Application, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operations.sweeper, "_sweeper", lambda: app.sweeper)
+    task = app.bindings.tasks.add(
+        app.bindings.tasks.new(task_id="a" * 32, kind="score", owner="ann", fingerprint="f" * 64)
+    )
+    claim = app.bindings.tasks.claim(task.task_id, nonce=task.nonce, until_ms=2**53, max_attempts=1)
+    assert isinstance(claim, Claimed)
+    app.bindings.tasks.review(claim.task, reason=Problem(code="odd", message="Odd."), provisional=None)
+    app.world.clock.advance(UNREVIEWED_S)
+    operations.sweeper.handler(EVENTS[name], Context(left_ms=50_000))
+    swept = app.bindings.tasks.find(task.task_id)
+    assert swept is not None
+    assert (swept.status, swept.due) == (Status.FAILED, None)
 
 
 def test_a_worker_drops_a_message_that_is_nobodys_and_old(app: Application) -> None:

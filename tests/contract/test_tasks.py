@@ -204,7 +204,8 @@ def test_a_stale_reader_cannot_time_out_a_task_that_was_given_more_time(
 
 def test_a_task_in_review_waits_for_nobodys_claim(tasks: Tasks, pending: Task) -> None:
     in_review = tasks.review(claimed(tasks, pending), reason=PROBLEM, provisional={"score": 30})
-    assert (in_review.status, in_review.result, in_review.error) == (Status.IN_REVIEW, {"score": 30}, PROBLEM)
+    assert (in_review.status, in_review.result, in_review.error) == (Status.IN_REVIEW, None, PROBLEM)
+    assert in_review.provisional == {"score": 30}
     assert claim(tasks, pending) == Finished(task=in_review)
 
 

@@ -68,6 +68,12 @@ class Client:
     def tasks(self, **query: Any) -> Answer:
         return self.call("GET", f"/tasks?{urlencode(query)}")
 
+    def reviews(self, **query: Any) -> Answer:
+        return self.call("GET", f"/admin/reviews?{urlencode(query)}")
+
+    def judge(self, task_id: str, *, score: int, comments: list[str]) -> Answer:
+        return self.call("POST", f"/admin/reviews/{task_id}", body={"score": score, "comments": comments})
+
     def cancel(self, task_id: str) -> Answer:
         return self.call("DELETE", f"/tasks/{task_id}")
 
@@ -79,3 +85,25 @@ class Client:
             if task["terminal"]:
                 return task
         raise TimeoutError(f"{task_id} is not terminal after {timeout_s} s")
+
+    def wait_for_review(self, task_id: str, *, timeout_s: float = 60) -> Any:
+        """The task once a human has to look at it. Raises TimeoutError."""
+        deadline_s = time.monotonic() + timeout_s
+        while time.monotonic() < deadline_s:
+            task = self.result(task_id, prefer="wait=1").json
+            if task["status"] == "in_review":
+                return task
+        raise TimeoutError(f"{task_id} is not in review after {timeout_s} s")
+
+    def reviews_to(self, task_id: str) -> Any:
+        """The reviews that are taken on the way to a task's own, which comes last."""
+        taken, cursor = [], None
+        while True:
+            page = self.reviews(limit=10, **({"cursor": cursor} if cursor else {})).json
+            for review in page["reviews"]:
+                taken.append(review)
+                if review["taskId"] == task_id:
+                    return taken
+            cursor = page["cursor"]
+            if cursor is None:
+                raise LookupError(f"{task_id} is not to be had")

@@ -207,8 +207,8 @@ def test_another_method_is_told_which_there_are(api: Client) -> None:
 
 
 def test_the_longest_text_is_scored(api: Client) -> None:
-    """In the largest form that it can have, which fits into no message."""
+    """In the largest form that it can have, which fits into no message; for saying one thing over and over, badly."""
     text = fresh("河流塑造土地，因為水攜帶泥沙。然而，人也塑造河流。" * 3_900)
     assert len(text.encode()) > 262_144
-    done = api.wait(api.submit(text).json["taskId"])
-    assert (done["status"], done["result"]["truncated"]) == ("completed", False)
+    scored = api.wait_for_review(api.submit(text).json["taskId"])
+    assert (scored["error"]["code"], scored["provisional"]["truncated"]) == ("low_score", False)

@@ -121,6 +121,21 @@ def resize(capacity: int) -> Do:
     return lambda _lab, case, seat: case.note(seat.resize(capacity))
 
 
+def take_reviews(reviewer: str) -> Do:
+    """A reviewer takes what there is to judge."""
+    return lambda _lab, _case, seat: seat.take_reviews(reviewer)
+
+
+def judge(reviewer: str) -> Do:
+    """A reviewer judges the task."""
+    return lambda _lab, case, seat: case.note(seat.judge(case.task_id, reviewer))
+
+
+def sweep(_lab: Lab, _case: Case, seat: Seat) -> None:
+    """The sweeper runs."""
+    seat.sweep()
+
+
 def wait(seconds: float) -> Do:
     """Time passes."""
     return lambda lab, _case, _seat: lab.pass_time(seconds)

@@ -15,9 +15,18 @@ from typing import Any
 
 from isolane.breaker import KEPT_S
 from isolane.model_errors import InputTooLong, ModelRefused
-from isolane.task import RESULT_S, Status, Task, timestamp
+from isolane.task import RESULT_S, REVIEWS, Status, Task, text_name, timestamp
 from tests.faults.history import Change, Move
-from tests.faults.lab import CLAIM_S, MAX_ATTEMPTS, Case, cache_key_of, fingerprint_of, score_of
+from tests.faults.lab import (
+    CLAIM_S,
+    MAX_ATTEMPTS,
+    VERDICTS,
+    Answered,
+    Case,
+    cache_key_of,
+    fingerprint_of,
+    score_of,
+)
 
 Promise = Callable[[Case], None]
 
@@ -82,14 +91,38 @@ def nothing_is_lost(case: Case) -> None:
 
 
 def results_are_right(case: Case) -> None:
-    """A completed task has the score of its own text, and only a completed task (or one in review) has one."""
+    """A completed task has the score of its own text, or its reviewer's; no other has one, but in review for now."""
     scores = {fingerprint_of(text): score_of(text) for text in case.texts}
     for move in case.moves:
         task = move.after
-        if task is not None and task.status is Status.COMPLETED:
-            _require(task.result["score"] == scores[task.fingerprint], f"it has the score of another text: {move}")
-        if task is not None and task.status not in (Status.COMPLETED, Status.IN_REVIEW):
+        if task is None:
+            continue
+        if task.status is Status.COMPLETED:
+            right = VERDICTS[task.reviewer] if task.reviewer is not None else scores[task.fingerprint]
+            _require(task.result["score"] == right, f"it has the score of another text: {move}")
+        else:
             _require(task.result is None, f"it has a result, and is {task.status}")
+        if task.status is not Status.IN_REVIEW:
+            _require(task.provisional is None, f"it has a provisional score, and is {task.status}")
+
+
+def what_waits_for_a_human_can_be_found_and_judged(case: Case) -> None:
+    """A task in review is in the index, due at its deadline, and its text is kept; what has ended is owed nothing."""
+    for task in _tasks(case).values():
+        if task.status is Status.IN_REVIEW:
+            _require((task.due, task.due_at) == (REVIEWS, task.deadline_ms // 1000), "nobody will find it")
+            _require(text_name(task.task_id, task.nonce) in case.kept, "nobody can read it")
+        if task.terminal:
+            _require(task.due is None, "it has ended, and is still due")
+
+
+def a_verdict_stands(case: Case) -> None:
+    """Who was told that their verdict counts was told so for good, and nobody else was."""
+    told = {answer.asked.removeprefix("judge ") for answer in case.answers if _is_verdict(answer)}
+    _require(len(told) <= 1, "two verdicts count")
+    for answer in filter(_is_verdict, case.answers):
+        task = _tasks(case)[answer.body["taskId"]]
+        _require(task.reviewer in told and task.status is Status.COMPLETED, "a verdict was told, and is not there")
 
 
 def the_cache_holds_results(case: Case) -> None:
@@ -97,7 +130,7 @@ def the_cache_holds_results(case: Case) -> None:
     texts = {cache_key_of(text): text for text in case.texts}
     done: set[str] = set()
     for change in case.changes:
-        if change.table == "TasksTable" and change.after is not None and change.after["status"] == Status.COMPLETED:
+        if change.table == "TasksTable" and change.after is not None and _is_scored(change.after):
             done.add(change.after["fingerprint"])
         if change.table == "ValuesTable" and change.after is not None:
             text = texts.get(change.key)
@@ -278,6 +311,8 @@ PROMISES: tuple[Promise, ...] = (
     the_model_is_asked_once_an_attempt,
     nothing_is_lost,
     results_are_right,
+    what_waits_for_a_human_can_be_found_and_judged,
+    a_verdict_stands,
     the_cache_holds_results,
     a_dead_letter_is_kept_and_its_task_failed,
     callers_were_told_the_truth,
@@ -369,6 +404,25 @@ def _may_fail(before: Task, after: Task, move: Move) -> bool:
     return before.status in _WORK and (code != "attempts_exhausted" or before.attempt == MAX_ATTEMPTS)
 
 
+def _may_lend(before: Task, after: Task, move: Move) -> bool:
+    """Nobody else has it, and it is in time."""
+    free = before.reviewer in (None, after.reviewer) or (before.lease_until_ms or 0) <= move.at_ms
+    return free and after.reviewer is not None and not before.overdue(move.asked_ms)
+
+
+def _by_its_reviewer(before: Task, after: Task, move: Move) -> bool:
+    return before.reviewer is not None and before.reviewer == after.reviewer and not before.overdue(move.asked_ms)
+
+
+def _is_verdict(answer: Answered) -> bool:
+    return answer.asked.startswith("judge") and answer.status == 200
+
+
+def _is_scored(row: Mapping[str, Any]) -> bool:
+    """Whether a scorer, and no human, has completed the task."""
+    return row["status"] == Status.COMPLETED and "reviewer" not in row
+
+
 def _always(_before: Task, _after: Task, _move: Move) -> bool:
     return True
 
@@ -379,7 +433,8 @@ _MOVES: dict[tuple[Status, Status], Callable[[Task, Task, Move], bool]] = {
     (Status.PROCESSING, Status.PENDING): _always,
     (Status.PROCESSING, Status.COMPLETED): _by_its_holder,
     (Status.PROCESSING, Status.IN_REVIEW): _by_its_holder,
-    (Status.IN_REVIEW, Status.COMPLETED): _always,
+    (Status.IN_REVIEW, Status.IN_REVIEW): _may_lend,
+    (Status.IN_REVIEW, Status.COMPLETED): _by_its_reviewer,
     **{(status, Status.FAILED): _may_fail for status in _OPEN},
     **{(status, Status.CANCELED): _always for status in _OPEN},
 }

@@ -12,15 +12,17 @@ Tables and queues are kept from case to case, emptied; each case has texts, keys
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from isolane.deadline import Deadline
+from isolane.errors import Refused
 from isolane.json_edge import digest
 from isolane.model_errors import ModelError
 from isolane.observability import logger
+from isolane.task import Status, as_json, text_name
 from scoring.api import KIND
 from scoring.cache import cache_key
 from scoring.prompt import Prompt
@@ -43,8 +45,12 @@ CLAIM_S = 59
 PERMITS = 1
 """To ask a guarded model."""
 _TABLES = ("TasksTable", "StateTable", "ValuesTable")
-_SERVICES = ("dynamodb", "sqs")
+_SERVICES = ("dynamodb", "sqs", "s3")
+_SIGNED = ("s3",)
+"""moto lets nobody write over an object without a signature; the others are quicker without."""
 _MOST_SEATS = 5
+VERDICTS = {"eve": 61, "mallory": 62}
+"""What each reviewer makes of whatever it is; a model's scores are others, but by chance."""
 _MOST_DELIVERIES = 16
 
 LOOKS_AT_THE_CLOCK = frozenset({Touch(resource="clock", mode="read")})
@@ -83,6 +89,8 @@ class Case:
     """Messages that were received before the flow starts."""
     letters: list[dict[str, Any]] = field(default_factory=list)
     """The same, for dead letters."""
+    kept: frozenset[str] = frozenset()
+    """The texts that are kept for reviewers, by name, at rest."""
     cached_before: bool = False
     """Whether the text's result was in the cache from the start."""
     _moves: list[Move] = field(default_factory=list, repr=False)
@@ -164,7 +172,7 @@ class Seat:
 
     lab: "Lab"
     clients: Mapping[str, Any] = field(
-        default_factory=lambda: {name: new_client(name, signed=False) for name in _SERVICES}
+        default_factory=lambda: {name: new_client(name, signed=name in _SIGNED) for name in _SERVICES}
     )
 
     @cached_property
@@ -203,6 +211,24 @@ class Seat:
         """A caller's GET /tasks."""
         query = {"limit": str(limit), **({"cursor": cursor} if cursor is not None else {})}
         return self._call("list", "GET", "/tasks", query=query)
+
+    def take_reviews(self, reviewer: str) -> None:
+        """A reviewer's GET /admin/reviews, past the token."""
+        self.app.bindings.reviews.take(reviewer=reviewer, limit=10)
+
+    def judge(self, task_id: str, reviewer: str) -> Answered:
+        """A reviewer's POST /admin/reviews/{taskId}, past the token."""
+        result = {"score": VERDICTS[reviewer], "dimensions": {}, "comments": ["Fine."]}
+        asked = f"judge {reviewer}"
+        try:
+            task = self.app.bindings.tasks.judge(task_id, reviewer=reviewer, result=result, model="reviewer")
+        except Refused as refusal:
+            return Answered(asked=asked, status=refusal.status, body={"error": refusal.code})
+        return Answered(asked=asked, status=200, body=as_json(task))
+
+    def sweep(self) -> None:
+        """The sweeper's minute."""
+        self.app.sweep()
 
     def deliver(self, records: list[dict[str, Any]]) -> None:
         """A batch to the worker, and what Lambda does with its answer."""
@@ -300,8 +326,8 @@ class Lab:
         found.model.turn = turn
         return found
 
-    def begin(self, *, script: Sequence[Step] = (None,)) -> Case:
-        """A new case; what is left of the last one is forgotten."""
+    def begin(self, *, script: Sequence[Step] = (None,), opening: str = "") -> Case:
+        """A new case, its text opened by some words; what is left of the last one is forgotten."""
         number = next(self._numbers)
         forget_messages()
         forget_rows(self.tables)
@@ -309,7 +335,7 @@ class Lab:
         self._passed_s = 0.0
         for seat in (self.aws, *self.seats):
             seat.model.turn = None
-        texts = f"Text {number}: rivers shape the land.", f"Text {number}, another one."
+        texts = f"{opening}Text {number}: rivers shape the land.", f"Text {number}, another one."
         self.case = Case(texts=texts, key=f"key-{number}", script=script)
         return self.case
 
@@ -338,13 +364,21 @@ class Lab:
         for number in range(_MOST_DELIVERIES):
             wait_s = seconds_until_seen()
             if wait_s is None:
-                return self.observe()
+                self.observe()
+                self.case.kept = frozenset(self._kept())
+                return
             if wait_s > 0:
                 # Later and later, as a busy poller may be: what is to wait a minute need not be seen sixty times.
                 self.pass_time(wait_s + 2**number / 10)
             self.aws.deliver(self.receive())
             self.aws.bury(self.receive_letters())
         raise AssertionError(f"not at rest after {_MOST_DELIVERIES} deliveries")
+
+    def _kept(self) -> Iterator[str]:
+        payloads = self.aws.app.bindings.payloads
+        waiting = [row for row in self.case.rows("TasksTable").values() if row["status"] == Status.IN_REVIEW]
+        names = (text_name(row["task_id"], row["nonce"]) for row in waiting)
+        return (name for name in names if payloads.kept(name) is not None)
 
 
 def score_of(text: str) -> int:

@@ -31,6 +31,9 @@ class Row:
     score_of: str | None = None
     """The text whose score it has."""
     error: str | None = None
+    reviewer: str | None = None
+    lent_until: int = 0
+    verdict: int | None = None
 
 
 @dataclass
@@ -116,6 +119,33 @@ class Model:
             row = self.rows[name]
             self.rows[name] = replace(row, status="in_review", deadline=deadline_s * 1000, drop_s=drop_s, error=error)
 
+    def take(self, name: str, *, reviewer: str, until: int) -> bool:
+        """Whether the reviewer gets it."""
+        row = self.rows.get(name)
+        if row is None or row.status != "in_review" or row.deadline <= self.now:
+            return False
+        if row.reviewer not in (None, reviewer) and row.lent_until > self.now:
+            return False
+        self.rows[name] = replace(row, reviewer=reviewer, lent_until=until)
+        return True
+
+    def judge(self, name: str, *, reviewer: str, verdict: int) -> str:
+        """`completed`, or why not."""
+        row = self.rows.get(name)
+        if row is None:
+            return "not_found"
+        seen = self.read(name, owner=row.owner)
+        if isinstance(seen, str):
+            return seen
+        if seen.status in TERMINAL:
+            mine = seen.status == "completed" and (seen.reviewer, seen.verdict) == (reviewer, verdict)
+            return "completed" if mine else "task_finished"
+        if seen.status == "in_review" and seen.reviewer == reviewer:
+            self._end(name, "completed", verdict=verdict)
+            return "completed"
+        lent = seen.status == "in_review" and seen.lent_until > self.now
+        return "review_taken" if lent else "review_not_taken"
+
     def cancel(self, name: str, *, owner: str) -> str:
         """`canceled`, `task_finished`, `not_found` or `expired`."""
         row = self.rows.get(name)
@@ -151,13 +181,22 @@ class Model:
             self._end(name, "failed", error="timed_out")
         return self.rows[name]
 
-    def _end(self, name: str, status: str, *, score_of: str | None = None, error: str | None = None) -> None:
+    def _end(
+        self,
+        name: str,
+        status: str,
+        *,
+        score_of: str | None = None,
+        error: str | None = None,
+        verdict: int | None = None,
+    ) -> None:
         gone_s = self.now // 1000 + RESULT_S
         self.rows[name] = replace(
             self.rows[name],
             status=status,
             score_of=score_of,
             error=error,
+            verdict=verdict,
             gone_s=gone_s,
             drop_s=gone_s + REMEMBERED_S,
         )

@@ -196,6 +196,57 @@ MUTATIONS = (
         aim=(_RACES, "-k", "cancel and delivery"),
     ),
     Mutation(
+        name="a review is lent to two",
+        stands_for="E10: capacity check and take are separate steps",
+        path=_TASKS,
+        old='when=f"{IN_REVIEW} AND {IN_TIME} AND {NOBODY_ELSES}"',
+        new='when=f"{IN_REVIEW} AND {IN_TIME}"',
+        aim=(_RACES, "-k", "reviewers"),
+    ),
+    Mutation(
+        name="a verdict counts without its lease",
+        stands_for="E1: a paused holder acts after its lease went to another",
+        path=_TASKS,
+        old='when = f"{IN_REVIEW} AND {IN_TIME} AND {STILL_THEIRS}"',
+        new='when = f"{IN_REVIEW} AND {IN_TIME}"',
+        aim=(_MODEL,),
+    ),
+    Mutation(
+        name="a verdict overwrites a cancellation",
+        stands_for="A15, G17: two ends of one task",
+        path=_TASKS,
+        old='when = f"{IN_REVIEW} AND {IN_TIME} AND {STILL_THEIRS}"',
+        new="when = STILL_THEIRS",
+        aim=(_RACES, "-k", "verdict"),
+    ),
+    Mutation(
+        name="what nobody judged is not due",
+        stands_for="I10, E16: nobody sweeps what is overdue",
+        path=_TASKS,
+        old='            "due": REVIEWS,\n',
+        new='            "due": "nothing",\n',
+        aim=(_WALKS, "-k", "judged"),
+    ),
+    Mutation(
+        name="the text goes after the task is handed over",
+        stands_for="G10: the second step never comes",
+        path=_DELIVERY,
+        old="        self.keep(self.job)\n"
+        "        return self._ended(self.tasks.review(self.task, reason=reason, provisional=provisional))\n",
+        new="        task = self._ended(self.tasks.review(self.task, reason=reason, provisional=provisional))\n"
+        "        self.keep(self.job)\n        return task\n",
+        aim=(_WALKS, "-k", "unreadable and kept"),
+    ),
+    Mutation(
+        name="a suspected score is cached",
+        stands_for="F8, F17: a text that dictates its marks gets them",
+        path="functions/scoring/worker.py",
+        old="            return delivery.review(reason, provisional=scored.as_result())\n",
+        new="            self._remember(scored, text, owner=delivery.task.owner)\n"
+        "            return delivery.review(reason, provisional=scored.as_result())\n",
+        aim=(_WALKS, "-k", "suspected and kept"),
+    ),
+    Mutation(
         name="a letter is kept of what came to another end",
         stands_for="A10: dead-lettered for nothing (found by this lab)",
         path="functions/operations/dead_letters.py",

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from isolane.model_errors import ModelBusy, ReplyUnreadable
-from isolane.task import RESULT_S, UNFINISHED_S
+from isolane.reviews import LEASE_S
+from isolane.task import RESULT_S, UNFINISHED_S, UNREVIEWED_S
 from tests.faults import acts
 from tests.faults.acts import Do, as_actor, in_turn
-from tests.faults.flows import BUSY_FOR_A_WHILE, NO_TASK
+from tests.faults.flows import BUSY_FOR_A_WHILE, IN_REVIEW, NO_TASK
 from tests.faults.invariants import Broken, check
 from tests.faults.lab import CLAIM_S, Case, Lab, Step
 from tests.faults.race import Outcomes, Race
@@ -101,6 +102,40 @@ TASK_RACES = (
         actors={"A": acts.deliver, "B": in_turn(acts.deliver, acts.bury_what_is_there)},
         time=CLAIM_S + 2,
         ends=("in_review", "failed"),
+    ),
+    Meeting(
+        name="two reviewers of one task",
+        before=IN_REVIEW,
+        script=(ReplyUnreadable,),
+        actors={
+            "E": in_turn(acts.take_reviews("eve"), acts.judge("eve")),
+            "M": in_turn(acts.take_reviews("mallory"), acts.judge("mallory")),
+        },
+        ends=("completed", "in_review"),
+        dying=("E",),
+    ),
+    Meeting(
+        name="two reviewers, a lease lapses",
+        before=in_turn(IN_REVIEW, acts.take_reviews("eve")),
+        script=(ReplyUnreadable,),
+        actors={"E": acts.judge("eve"), "M": in_turn(acts.take_reviews("mallory"), acts.judge("mallory"))},
+        time=LEASE_S,
+    ),
+    Meeting(
+        name="a verdict against a cancellation",
+        before=in_turn(IN_REVIEW, acts.take_reviews("eve")),
+        script=(ReplyUnreadable,),
+        actors={"E": acts.judge("eve"), "C": acts.cancel},
+        ends=("completed", "canceled"),
+        dying=("E", "C"),
+    ),
+    Meeting(
+        name="a verdict against the sweeper's time-out",
+        before=in_turn(IN_REVIEW, acts.wait(UNREVIEWED_S - 10), acts.take_reviews("eve")),
+        script=(ReplyUnreadable,),
+        actors={"E": acts.judge("eve"), "S": acts.sweep},
+        time=10,
+        ends=("completed", "failed", "in_review"),
     ),
     Meeting(
         name="the dead letters' function against a late worker",
@@ -285,6 +320,18 @@ CROWDS = (
             "W": acts.poll_and_deliver,
         },
         ends=("completed",),
+    ),
+    Meeting(
+        name="two reviewers, a cancellation, and the clock",
+        before=IN_REVIEW,
+        script=(ReplyUnreadable,),
+        actors={
+            "E": in_turn(acts.take_reviews("eve"), acts.judge("eve")),
+            "M": in_turn(acts.take_reviews("mallory"), acts.judge("mallory")),
+            "C": acts.cancel,
+        },
+        time=LEASE_S,
+        ends=("completed", "canceled", "in_review"),
     ),
     Meeting(
         name="a dead letter, a late worker, a cancellation, a reader",

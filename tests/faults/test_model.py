@@ -12,12 +12,13 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, multi
 from isolane.delivery import EXHAUSTED, NEVER_WRITTEN_S
 from isolane.errors import Conflict, Gone, IdempotencyMismatch, NotFound
 from isolane.json_edge import dumps
+from isolane.reviews import LEASE_S
 from isolane.submissions import Submission
 from isolane.task import Claimed, Problem, Task
 from isolane.task_list import list_tasks
 from scoring.cache import cache_key
 from tests.faults.invariants import terminal_once
-from tests.faults.lab import CHAIN, CLAIM_S, MAX_ATTEMPTS, Lab, fingerprint_of, score_of
+from tests.faults.lab import CHAIN, CLAIM_S, MAX_ATTEMPTS, VERDICTS, Lab, fingerprint_of, score_of
 from tests.faults.model import Model, Row
 from tests.faults.schedule import share
 from tests.faults.time_to_live import reap_rows
@@ -26,12 +27,13 @@ from tests.faults.visibility import forget_messages
 CACHE_S = 86_400
 EXAMPLES = 100
 FEWEST_EXAMPLES = 5
-STEPS_OF_TIME = (0.5, CLAIM_S + 2, 3_600, 86_400, 15 * 86_400)
-"""A little, a claim, an hour, a day, a fortnight."""
+STEPS_OF_TIME = (0.5, CLAIM_S + 2, LEASE_S, 3_600, 86_400, 15 * 86_400)
+"""A little, a claim, a lease, an hour, a day, a fortnight."""
 ODD = Problem(code="odd", message="Somebody has to look at it.")
 owners = st.sampled_from(("ann", "bob"))
 texts = st.sampled_from(("A text.", "Another text."))
 keys = st.sampled_from((None, "key 1", "key 2"))
+reviewers = st.sampled_from(tuple(VERDICTS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +145,27 @@ class Machine(RuleBasedStateMachine):
         self.model.review(held.name, held.number, error=ODD.code)
         self._same(self.tasks.review(held.task, reason=ODD, provisional=None), held.name)
 
+    @rule(sent=tasks_sent, reviewer=reviewers)
+    def take(self, sent: Sent, reviewer: str) -> None:
+        until_ms = self.model.now + LEASE_S * 1000
+        wanted = self.model.take(sent.name, reviewer=reviewer, until=until_ms)
+        taken = self.tasks.take(sent.task.task_id, reviewer=reviewer, until_ms=until_ms)
+        assert (taken is not None) == wanted
+        if taken is not None:
+            self._same(taken, sent.name)
+
+    @rule(sent=tasks_sent, reviewer=reviewers)
+    def judge(self, sent: Sent, reviewer: str) -> None:
+        wanted = self.model.judge(sent.name, reviewer=reviewer, verdict=VERDICTS[reviewer])
+        result = {"score": VERDICTS[reviewer]}
+        try:
+            judged = self.tasks.judge(sent.task.task_id, reviewer=reviewer, result=result, model="reviewer")
+        except (Conflict, NotFound, Gone) as refusal:
+            found = _told(refusal)
+        else:
+            found = str(self._same(judged, sent.name).status)
+        assert found == wanted
+
     @rule(held=claims)
     def abandon(self, held: Held) -> None:
         self.model.abandon(held.name, submission=held.sent.number, error=ODD.code)
@@ -227,7 +250,7 @@ class Machine(RuleBasedStateMachine):
         if row is None:  # time to live has taken it; who held it has nothing but what it held
             return _NOBODYS
         error = task.error.code if task.error is not None else None
-        score = score_of(row.score_of) if row.score_of is not None else None
+        score = score_of(row.score_of) if row.score_of is not None else row.verdict
         found = task.result["score"] if task.result is not None else None
         assert (str(task.status), task.attempt, error, found) == (row.status, row.attempt, row.error, score)
         assert (task.created_at_ms, task.deadline_ms, task.ttl) == (row.created, row.deadline, row.drop_s)
@@ -236,7 +259,7 @@ class Machine(RuleBasedStateMachine):
 
 
 def _told(refusal: Conflict | NotFound | Gone) -> str:
-    return refusal.code.removeprefix("task_") if refusal.code != "task_finished" else refusal.code
+    return refusal.code.removeprefix("task_") if not isinstance(refusal, Conflict) else refusal.code
 
 
 def test_the_code_and_the_model_agree(lab: Lab) -> None:

@@ -33,7 +33,9 @@ def parsed(found: list[str]) -> Iterator[dict[str, Any]]:
 def scored(api: Client) -> tuple[str, str]:
     """A task that ran, and a word that is in its text and nowhere else."""
     word = f"w{uuid.uuid4().hex}"
-    task_id = api.submit(f"Rivers shape the {word}, because water carries soil.").json["taskId"]
+    task_id = api.submit(
+        f"Rivers shape the {word}, because water carries soil. However, people shape rivers, too."
+    ).json["taskId"]
     api.wait(task_id)
     return task_id, word
 

@@ -2,10 +2,13 @@
 
 import json
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from isolane.due import BY_DUE
+from isolane.payloads import Payloads
+from isolane.task import DAY_S, UNREVIEWED_S
 from tests.template import (
     FUNCTION,
     PARAMETERS,
@@ -34,7 +37,7 @@ each_place = pytest.mark.parametrize("place", PLACES)
 
 
 def test_there_is_something_to_hold() -> None:
-    assert FUNCTIONS == ["DeadLetters", "OperationsApi", "ReservationsApi", "ScoringApi", "ScoringWorker"]
+    assert FUNCTIONS == ["DeadLetters", "OperationsApi", "ReservationsApi", "ScoringApi", "ScoringWorker", "Sweeper"]
     assert [name for name, _ in SERVED] == ["DeadLetters", "ScoringWorker"]
     assert PLACES == ["default", "local", "localstack"]
 
@@ -179,6 +182,27 @@ def test_the_bucket_is_private_encrypted_and_forgets_what_is_temporary() -> None
     assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
     assert "BucketEncryption" in bucket
     assert [rule["ExpirationInDays"] for rule in rules if rule.get("Prefix") == "tmp/"] == [2]
+
+
+def test_a_text_is_there_for_as_long_as_somebody_may_review_it() -> None:
+    rules = RESOURCES["Bucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
+    (days,) = (rule["ExpirationInDays"] for rule in rules if rule.get("Prefix") == Payloads(never).kept_prefix)
+    assert days * DAY_S > UNREVIEWED_S + DAY_S
+
+
+def never() -> NoReturn:
+    raise AssertionError("no bucket is asked for")
+
+
+def test_the_sweeper_is_done_before_it_is_called_again() -> None:
+    (schedule,) = events("Sweeper", kind="Schedule")
+    assert schedule["Schedule"] == "rate(1 minute)"
+    assert property_of("Sweeper", "Timeout") < 60
+
+
+def test_what_must_happen_without_a_reader_is_found_by_an_index_that_the_code_knows() -> None:
+    indexes = {index["IndexName"]: index for index in TABLES["TasksTable"]["Properties"]["GlobalSecondaryIndexes"]}
+    assert [key["AttributeName"] for key in indexes[BY_DUE]["KeySchema"]] == ["due", "due_at"]
 
 
 def test_queues_are_encrypted() -> None:

@@ -27,7 +27,7 @@ SECRETS = {"OPENAI_API_KEY": {"ScoringWorker"}}
 """Variables that hold a secret, and the functions that alone get them."""
 WITHOUT_RESOURCE = {"xray:PutTraceSegments", "xray:PutTelemetryRecords", "cloudwatch:GetMetricData"}
 """Actions for which AWS offers no resource to name."""
-PREFIXES = {"${Bucket.Arn}/tmp/payloads/*"}
+PREFIXES = {"${Bucket.Arn}/tmp/payloads/*", "${Bucket.Arn}/reviews/*"}
 """Objects cannot be named one by one; their prefix can."""
 
 each_function = pytest.mark.parametrize("function", FUNCTIONS)

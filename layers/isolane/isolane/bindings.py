@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from isolane.permits import Permits
     from isolane.rate_limit import RateLimit
     from isolane.reservations import Reservations
+    from isolane.reviews import Reviews
 
 MakeClient = Callable[[str], Any]
 
@@ -122,6 +123,12 @@ class Bindings:
     @functools.cached_property
     def payloads(self) -> Payloads:
         return Payloads(lambda: self.bucket)
+
+    @functools.cached_property
+    def reviews(self) -> Reviews:
+        from isolane.reviews import Reviews  # noqa: PLC0415 - only for reviewers
+
+        return Reviews(self.tasks, self.payloads)
 
     @functools.cached_property
     def scores(self) -> Submissions:

@@ -67,13 +67,15 @@ class Delivery:
     deadline: Deadline
     tasks: Tasks
     max_attempts: int
+    keep: Callable[[Job], None]
 
     def complete(self, result: Any, *, model: str | None = None) -> Task:
         """It worked."""
         return self._ended(self.tasks.complete(self.task, result=result, model=model))
 
     def review(self, reason: Problem, *, provisional: Any | None = None) -> Task:
-        """A human has to look at it."""
+        """A human has to look at it, and at its text: kept first, as the message goes."""
+        self.keep(self.job)
         return self._ended(self.tasks.review(self.task, reason=reason, provisional=provisional))
 
     def fail(self, problem: Problem) -> Task:
@@ -121,6 +123,8 @@ class Deliveries:
     margin_s: float = 1.0
     """A claim ends this long before the function does, so that nobody works on after it."""
     sleep: Callable[[float], None] = time.sleep
+    keep: Callable[[Job], None] = lambda _: None
+    """Puts by what a human has to see of a job, before it is handed over."""
 
     def handle(
         self,
@@ -158,6 +162,7 @@ class Deliveries:
             deadline=deadline,
             tasks=self.tasks,
             max_attempts=self.max_attempts,
+            keep=self.keep,
         )
 
     def _claim(self, job: Job, *, until: Deadline) -> Claim:

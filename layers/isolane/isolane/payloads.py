@@ -18,8 +18,10 @@ class Payloads:
     """Large texts under a prefix of one bucket, which forgets them after some days."""
 
     bucket: Callable[[], Bucket]
-    """Asked for only where a text is too large: most functions never make a client for it."""
+    """Asked for only where a text is too large or kept: most functions never make a client for it."""
     prefix: str = "tmp/payloads/"
+    kept_prefix: str = "reviews/"
+    """Where a text lies that a human has to see; the bucket forgets it when nobody may judge it any more."""
 
     def carry(self, text: str, *, key: str) -> dict[str, str]:
         """The fields by which a message carries the text: itself, or where it lies."""
@@ -33,6 +35,14 @@ class Payloads:
         if "text" in fields:
             return str(fields["text"])
         return self.bucket().get_text(str(fields["text_key"]))
+
+    def keep(self, fields: Mapping[str, Any], *, key: str) -> None:
+        """Puts the text that the fields carry where it outlives its message. Twice is once."""
+        self.bucket().put_text(self.kept_prefix + key, self.unpack(fields))
+
+    def kept(self, key: str) -> str | None:
+        """A text that was kept; None where it is gone."""
+        return self.bucket().find_text(self.kept_prefix + key)
 
 
 def _size_in_json(text: str) -> int:

@@ -52,6 +52,8 @@ class Settings:
     """POSTs of one caller to one route, on average; 0: as many as come."""
     cache_s: int = _setting("CACHE_SECONDS", "86400", read=int)
     """How long a score answers for the same text again."""
+    review_below: int = _setting("REVIEW_BELOW", "0", read=int)
+    """A score under this is looked at by a human; 0: none is."""
     openai_base_url: str = _setting("OPENAI_BASE_URL", "")
     openai_api_key: str = _setting("OPENAI_API_KEY", "", secret=True)
     openai_api_key_parameter: str = _setting("OPENAI_API_KEY_PARAMETER", "")

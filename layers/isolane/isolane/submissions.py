@@ -15,7 +15,7 @@ from isolane.errors import IdempotencyMismatch, InvalidRequest
 from isolane.json_edge import dumps
 from isolane.kv import Values
 from isolane.payloads import Payloads
-from isolane.task import REMEMBERED_S, RESULT_S, Status, Task, from_row
+from isolane.task import REMEMBERED_S, RESULT_S, Status, Task, from_row, text_name
 from isolane.tasks import Tasks
 
 LONGEST_KEY = 255
@@ -95,7 +95,7 @@ class Submissions:
     def _send(self, task: Task, text: str) -> None:
         """The message goes first: a message without a row is dropped, a row without a message would wait for ever."""
         body = {"task_id": task.task_id, "nonce": task.nonce, "kind": task.kind, "owner": task.owner}
-        self.queue.send(dumps({**body, **self.payloads.carry(text, key=f"{task.task_id}-{task.nonce}")}))
+        self.queue.send(dumps({**body, **self.payloads.carry(text, key=text_name(task.task_id, task.nonce))}))
 
     def _written(self, new: Task, submission: Submission) -> Submitted:
         there = self.tasks.add(new)

@@ -30,6 +30,8 @@ REMEMBERED_S = DAY_S
 """How long after that the answer is still "it is gone" rather than "there is no such task"."""
 UNFINISHED_ROW_S = UNFINISHED_S + 25 * 3_600
 """When DynamoDB may drop the row of a task that never became terminal: a day and an hour after its deadline."""
+REVIEWS = "review"
+"""What a task in review is due for, by the index of what must happen without a reader: to be failed in the end."""
 
 
 _LONGEST_ID = 64
@@ -38,6 +40,11 @@ _LONGEST_ID = 64
 def is_task_id(value: Any) -> TypeGuard[str]:
     """Whether a task could have this id: 1 to 64 ASCII characters. DynamoDB takes no key above 2 KB for one."""
     return isinstance(value, str) and 0 < len(value) <= _LONGEST_ID and value.isascii()
+
+
+def text_name(task_id: str, nonce: str) -> str:
+    """Under which name a task's text is put by, of this submission and no other."""
+    return f"{task_id}-{nonce}"
 
 
 class Status(StrEnum):
@@ -81,11 +88,21 @@ class Task:
     claim: str | None = None
     """Who holds the task or made it terminal: a fresh id for each call, by which a lost answer is recognised."""
     claim_until_ms: int | None = None
+    reviewer: str | None = None
+    """Who took it last to judge it, or did."""
+    lease_until_ms: int | None = None
+    """Until when nobody else may take it, while it is in review."""
+    due: str | None = None
+    """What has to happen to it without a reader; None where nothing has."""
+    due_at: int | None = None
+    """Seconds since 1970 at which that has to happen."""
     started_at_ms: int | None = None
     finished_at_ms: int | None = None
     expires_at: int | None = None
     """Seconds since 1970 after which the result is gone; there once the task is terminal."""
     result: Any = None
+    provisional: Any = None
+    """What its result would be, while a human has not confirmed it."""
     error: Problem | None = None
     model: str | None = None
     cached: bool = False
@@ -109,7 +126,7 @@ def to_row(task: Task) -> dict[str, Any]:
     """The row of a task; what is not set is left out, what is structured is JSON text."""
     row = {name: value for name, value in vars(task).items() if value is not None}
     row["status"] = str(task.status)
-    for name in ("result", "progress"):
+    for name in ("result", "provisional", "progress"):
         if name in row:
             row[name] = as_text(row[name])
     if task.error is not None:
@@ -120,7 +137,7 @@ def to_row(task: Task) -> dict[str, Any]:
 def from_row(row: Mapping[str, Any]) -> Task:
     values = {name: row[name] for name in Task.__dataclass_fields__ if name in row}
     values["status"] = Status(row["status"])
-    for name in ("result", "progress", "error"):
+    for name in ("result", "provisional", "progress", "error"):
         if name in values:
             values[name] = json.loads(values[name])
     if "error" in values:
@@ -146,6 +163,7 @@ def as_json(task: Task) -> dict[str, Any]:
         "progress": task.progress,
         "score": task.result.get("score") if isinstance(task.result, dict) else None,
         "result": task.result,
+        "provisional": task.provisional,
         "model": task.model,
         "error": vars(task.error) if task.error is not None else None,
         "cached": True if task.cached else None,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from isolane.aws.table import get_many
-from isolane.errors import InvalidCursor, IsolaneError
-from isolane.json_edge import dumps, parse_object
-from isolane.task import Task, from_row, is_task_id
+from isolane.cursor import cursor_of, position_of
+from isolane.task import Task, from_row
 from isolane.tasks import Tasks
 
 BY_OWNER = "by-owner"
@@ -50,24 +47,9 @@ def _visible(task: Task, tasks: Tasks, *, owner: str) -> bool:
 
 def _cursor(after: dict[str, Any] | None) -> str | None:
     """Where the page ended, without the owner: a cursor means nothing in somebody else's hands."""
-    if after is None:
-        return None
-    text = dumps({"t": after["task_id"], "c": after["created_at_ms"]})
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    return cursor_of({"t": after["task_id"], "c": after["created_at_ms"]}) if after is not None else None
 
 
 def _position(cursor: str, *, owner: str) -> dict[str, Any]:
-    try:
-        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        fields = parse_object(text)
-    except (binascii.Error, ValueError, IsolaneError):
-        raise InvalidCursor from None
-    task_id, created_at_ms = fields.get("t"), fields.get("c")
-    if set(fields) != {"t", "c"} or not is_task_id(task_id) or not _is_time(created_at_ms):
-        raise InvalidCursor
+    task_id, created_at_ms = position_of(cursor, time="c")
     return {"owner": owner, "task_id": task_id, "created_at_ms": created_at_ms}
-
-
-def _is_time(value: Any) -> bool:
-    """Milliseconds that a clock can show, and that DynamoDB can hold."""
-    return type(value) is int and 0 <= value < 10**15

@@ -1,4 +1,5 @@
-"""The moves of a task, each one conditional write: submit, claim, complete, fail, give back, review, cancel, time out.
+"""The moves of a task, each one conditional write: submit, claim, complete, fail, give back, time out, cancel; and for
+humans: review, take, judge.
 
 A move names the state it leaves; whoever comes second learns what happened and changes nothing.
 """
@@ -16,6 +17,7 @@ from isolane.errors import ConditionFailed, Conflict, Gone, NotFound
 from isolane.task import (
     REMEMBERED_S,
     RESULT_S,
+    REVIEWS,
     TERMINAL,
     UNFINISHED_ROW_S,
     UNFINISHED_S,
@@ -54,6 +56,12 @@ PAST_ITS_DEADLINE = "#deadline_ms <= :now_ms"
 """A reader with an old copy of the task must not time out one that was given more time."""
 ITS_OWNER = "#owner = :owner"
 """Somebody who guessed an id."""
+IN_REVIEW = "#status = :in_review"
+"""A task that was canceled, timed out or judged while a reviewer looked at it."""
+NOBODY_ELSES = "(attribute_not_exists(#reviewer) OR #reviewer = :reviewer OR #lease_until_ms <= :now_ms)"
+"""Two reviewers who take one task; and one who took it and went home."""
+STILL_THEIRS = "#reviewer = :reviewer"
+"""A reviewer whose lease lapsed and went to another; or who has seen what an earlier submission under this id said."""
 
 _TIMED_OUT = Problem(code="timed_out", message="The task was not finished in time.")
 
@@ -174,18 +182,58 @@ class Tasks:
     def review(self, task: Task, *, reason: Problem, provisional: Any | None) -> Task:
         """Hands a claimed task to a human, with the score it would have had, where there is one."""
         deadline_s = self.now_ms() // 1000 + UNREVIEWED_S
-        fields = {**_error(reason), **({"result": as_text(provisional)} if provisional is not None else {})}
+        fields = {
+            **_error(reason),
+            **({"provisional": as_text(provisional)} if provisional is not None else {}),
+            "deadline_ms": deadline_s * 1000,
+            "ttl": deadline_s + UNFINISHED_ROW_S - UNFINISHED_S,
+            "due": REVIEWS,
+            "due_at": deadline_s,
+        }
         return self._move(
             task,
-            f"SET #status = :in_review, #deadline_ms = :deadline_ms, #ttl = :ttl{_sets(fields)} REMOVE #claim_until_ms",
+            f"SET #status = :in_review{_sets(fields)} REMOVE #claim_until_ms",
             when=STILL_MINE,
-            values={
-                "claim": task.claim,
-                "deadline_ms": deadline_s * 1000,
-                "ttl": deadline_s + UNFINISHED_ROW_S - UNFINISHED_S,
-                **fields,
-            },
+            values={"claim": task.claim, **fields},
         )
+
+    def take(self, task_id: str, *, reviewer: str, until_ms: int) -> Task | None:
+        """Lends a task in review to a reviewer until then, and no other; None where it is not to be had."""
+        try:
+            row = self.table.update(
+                {"task_id": task_id},
+                "SET #reviewer = :reviewer, #lease_until_ms = :until_ms",
+                when=f"{IN_REVIEW} AND {IN_TIME} AND {NOBODY_ELSES}",
+                values=_states(reviewer=reviewer, until_ms=until_ms, now_ms=self.now_ms()),
+            )
+        except ConditionFailed:
+            return None
+        return from_row(row)
+
+    def judge(self, task_id: str, *, reviewer: str, result: Any, model: str) -> Task:
+        """Ends a task with the verdict of the reviewer who took it; once more the same is the same.
+
+        Raises NotFound, Gone, or Conflict: `task_finished`, `review_taken` by another, `review_not_taken` at all.
+        """
+        if not is_task_id(task_id):
+            raise NotFound("There is no such task.", code="task_not_found")
+        when = f"{IN_REVIEW} AND {IN_TIME} AND {STILL_THEIRS}"
+        fields = _result(result, model=model)
+        try:
+            row = self._write(
+                task_id, Status.COMPLETED, fields, when=when, claim=uuid4().hex, without=", #error", reviewer=reviewer
+            )
+        except ConditionFailed as refusal:
+            return self._judged(refusal, reviewer=reviewer, result=result)
+        return from_row(row)
+
+    def _judged(self, refusal: ConditionFailed, *, reviewer: str, result: Any) -> Task:
+        """What a refused verdict met: the same verdict, or a reason why it comes to nothing."""
+        found = from_row(refusal.found) if refusal.found is not None else None
+        task = self.seen_by(found, owner=found.owner if found is not None else "")
+        if task.status is Status.COMPLETED and task.reviewer == reviewer and task.result == result:
+            return task
+        raise _no_verdict(task, reviewer=reviewer, now_ms=self.now_ms())
 
     def _finish(self, task: Task, status: Status, fields: Mapping[str, Any], *, when: str, claim: str | None) -> Task:
         try:
@@ -195,14 +243,22 @@ class Tasks:
             return from_row(refusal.found) if refusal.found is not None else task
 
     def _write(
-        self, task_id: str, status: Status, fields: Mapping[str, Any], *, when: str, claim: str | None, **values: Any
+        self,
+        task_id: str,
+        status: Status,
+        fields: Mapping[str, Any],
+        *,
+        when: str,
+        claim: str | None,
+        without: str = "",
+        **values: Any,
     ) -> dict[str, Any]:
         now_ms = self.now_ms()
         expires_at = now_ms // 1000 + RESULT_S
         return self.table.update(
             {"task_id": task_id},
             "SET #status = :final, #claim = :claim, #finished_at_ms = :now_ms, #expires_at = :expires_at, #ttl = :ttl"
-            f"{_sets(fields)} REMOVE #claim_until_ms",
+            f"{_sets(fields)} REMOVE #claim_until_ms, #lease_until_ms, #due, #due_at, #provisional{without}",
             when=when,
             values=_states(
                 final=str(status),
@@ -242,3 +298,12 @@ def _canceled(task: Task, *, claim: str) -> Task:
     if task.status is Status.CANCELED and task.claim == claim:
         return task  # the first try was applied and its answer lost
     raise Conflict("The task is finished already.", code="task_finished")
+
+
+def _no_verdict(task: Task, *, reviewer: str, now_ms: int) -> Conflict:
+    if task.terminal:
+        return Conflict("The task is finished already.", code="task_finished")
+    lent = task.lease_until_ms is not None and task.lease_until_ms > now_ms
+    if task.status is Status.IN_REVIEW and lent and task.reviewer != reviewer:
+        return Conflict("Another reviewer has taken the task.", code="review_taken")
+    return Conflict("A task is taken before it is judged.", code="review_not_taken")

@@ -27,3 +27,10 @@ class Bucket:
     def get_text(self, key: str) -> str:
         with in_our_words():
             return self.client.get_object(Bucket=self.name, Key=key)["Body"].read().decode()
+
+    def find_text(self, key: str) -> str | None:
+        """The same, or None where there is no such object."""
+        try:
+            return self.get_text(key)
+        except self.client.exceptions.NoSuchKey:
+            return None

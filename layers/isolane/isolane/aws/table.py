@@ -110,8 +110,9 @@ class Table:
         return Page(items=[from_item(item) for item in answer["Items"]], after=from_item(last) if last else None)
 
 
-def count(table: Table, where: str, *, values: Mapping[str, Any], most: int) -> int:
+def count(table: Table, where: str, *, values: Mapping[str, Any], most: int, index: str | None = None) -> int:
     """How many rows match, counted up to `most` and no further: one call for each MiB of them."""
+    place: dict[str, Any] = {"IndexName": index} if index is not None else {}
     found, start = 0, dict[str, Any]()
     while True:
         with in_our_words():
@@ -120,6 +121,7 @@ def count(table: Table, where: str, *, values: Mapping[str, Any], most: int) -> 
                 KeyConditionExpression=where,
                 Select="COUNT",
                 Limit=most - found,
+                **place,
                 **start,
                 **_aliases(where, values=values, names={}),
             )
