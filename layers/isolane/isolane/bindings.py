@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from isolane.aws.models import Models
     from isolane.aws.parameters import Parameters
     from isolane.breaker import Breaker
+    from isolane.flight import Flights
     from isolane.permits import Permits
     from isolane.rate_limit import RateLimit
 
@@ -97,6 +98,12 @@ class Bindings:
         from isolane.breaker import Breaker  # noqa: PLC0415 - only where models are called
 
         return Breaker(self.state)
+
+    @functools.cached_property
+    def flights(self) -> Flights:
+        from isolane.flight import Flights  # noqa: PLC0415 - only where models are called
+
+        return Flights(self.values)
 
     @functools.cached_property
     def score_queue(self) -> Queue:
