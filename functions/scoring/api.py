@@ -13,7 +13,8 @@ from isolane.observability import concerns
 from isolane.submissions import Submission
 from isolane.task import Status, Task, as_json
 from isolane.task_list import LONGEST_PAGE, list_tasks
-from scoring.cache import cache_key
+from scoring.cache import cache_key, way_of_scoring
+from scoring.limits import check
 from scoring.observed import submitted
 from scoring.polling import answer, preferred_wait_s, wait_for_end
 from scoring.text import text_of
@@ -36,7 +37,7 @@ class Scoring:
                 owner=request.caller.name,
                 text=text,
                 fingerprint=digest({"kind": KIND, "text": text}),
-                cache_key=cache_key(text, owner=request.caller.name, chain=self._app.settings.scorer_chain),
+                cache_key=cache_key(text, owner=request.caller.name, chain=way_of_scoring(self._app.settings)),
                 idempotency_key=request.headers.get("idempotency-key"),
             )
         )
@@ -88,7 +89,8 @@ def _filter(*, status: str | None, kind: str | None) -> Any:
 
 
 def build(app: Bindings) -> Api:
-    """The routes of this function."""
+    """The routes of this function. Raises ConfigurationError where no text could ever be scored."""
+    check(app.settings)
     scoring, api = Scoring(app), Api(callers=app.callers, posts=app.posts)
     api.route("POST", "/score", scoring.submit)
     api.route("GET", "/result", scoring.result)

@@ -1,4 +1,4 @@
-"""Scorers in order: who is in the chain, and who of them answers."""
+"""Scorers in order: who is in the chain, and the first of them that answers."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ class Scored:
 
     score: Score
     model: str
+    """Its name; of several, with commas between."""
     fallback: bool
-    """Whether another than the first of the chain answered."""
+    """Whether somebody was asked before, or as well, who did not answer."""
     requests: int
     """Requests to models in all, those of the ones that failed included."""
 
@@ -88,15 +89,38 @@ def score_with_chain(text: str, *, scorers: Sequence[Scorer], deadline: Deadline
     failures: list[ModelError] = []
     for scorer in scorers:
         try:
-            score = _in_time(scorer, text, deadline=deadline)
+            score = in_time(scorer, text, deadline=deadline)
         except ModelError as error:
             failures.append(error)
             if not error.another_may_answer:
-                raise _counted(error, failures) from None
+                raise counted(error, requests=requests_of(failures)) from None
         else:
-            requests = score.requests + _requests(failures)
+            requests = score.requests + requests_of(failures)
             return Scored(score=score, model=scorer.name, fallback=bool(failures), requests=requests)
-    raise _counted(_most_hopeful(failures), failures)
+    raise counted(most_hopeful(failures), requests=requests_of(failures))
+
+
+def in_time(scorer: Scorer, text: str, *, deadline: Deadline) -> Score:
+    """The scorer's score, unless the time is over already."""
+    if deadline.expired:
+        raise ModelBusy("There was no time left to ask another scorer.")
+    return scorer.score(text, deadline=deadline)
+
+
+def most_hopeful(failures: Sequence[ModelError]) -> ModelError:
+    """The busy one that is free first, if any is busy; else the first, which is the one that was wanted."""
+    busy = [failure for failure in failures if failure.retryable]
+    return min(busy or failures, key=_wait_s)
+
+
+def counted(error: ModelError, *, requests: int) -> ModelError:
+    """The error with the requests of all."""
+    error.requests = requests
+    return error
+
+
+def requests_of(failures: Sequence[ModelError]) -> int:
+    return sum(failure.requests for failure in failures)
 
 
 def _spec(entry: str) -> ScorerSpec:
@@ -117,27 +141,5 @@ def _openai(model: str, *, settings: Settings, secret: Callable[[str], str]) -> 
     )
 
 
-def _in_time(scorer: Scorer, text: str, *, deadline: Deadline) -> Score:
-    if deadline.expired:
-        raise ModelBusy("There was no time left to ask another scorer.")
-    return scorer.score(text, deadline=deadline)
-
-
-def _most_hopeful(failures: Sequence[ModelError]) -> ModelError:
-    """The busy one that is free first, if any is busy; else the first, which is the one that was wanted."""
-    busy = [failure for failure in failures if failure.retryable]
-    return min(busy or failures, key=_wait_s)
-
-
 def _wait_s(failure: ModelError) -> float:
     return failure.retry_after_s if failure.retry_after_s is not None else math.inf
-
-
-def _counted(error: ModelError, failures: Sequence[ModelError]) -> ModelError:
-    """The error with the requests of all."""
-    error.requests = _requests(failures)
-    return error
-
-
-def _requests(failures: Sequence[ModelError]) -> int:
-    return sum(failure.requests for failure in failures)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from dataclasses import dataclass, field
+from enum import Enum
 
 DIMENSIONS = ("content", "structure", "language", "mechanics")
 
@@ -25,6 +26,14 @@ most 300 characters in the essay's own language: what is good, and what to do be
 Answer with one JSON object and nothing before or after it, in exactly this form:
 {{"nonce": "{nonce}", "score": 0, "dimensions": {{"content": 0, "structure": 0, "language": 0, "mechanics": 0}}, \
 "comments": ["…"]}}"""
+_PART = """
+
+What stands there is one part of a longer essay: take no marks off because it begins or ends in the middle, or because \
+what it promises is not there."""
+_SUMMARY = """
+
+What stands there is not the essay but what was said of its parts, in their order, each with its marks. Answer in the \
+same form for the essay as a whole: comments that put these together and repeat none of them twice."""
 _REPAIR = """
 
 You were asked before, and what came back was not in that form. Answer with the JSON object alone: no fence, no other \
@@ -38,6 +47,14 @@ _DELIMITER_LIKE = re.compile(r"<{3,}|>{3,}")
 _LOOKALIKE = str.maketrans("<>", "‹›")
 
 
+class Form(Enum):
+    """What it is that a model is given to judge."""
+
+    WHOLE = ""
+    PART = _PART
+    SUMMARY = _SUMMARY
+
+
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
     """One request to a model."""
@@ -48,10 +65,10 @@ class Prompt:
     user: str = field(repr=False)
 
 
-def prompt_for(text: str, *, repair: bool = False, nonce: str | None = None) -> Prompt:
+def prompt_for(text: str, *, form: Form = Form.WHOLE, repair: bool = False, nonce: str | None = None) -> Prompt:
     """The request that has a text marked; `repair` where a reply to the same text could not be read."""
     nonce = secrets.token_hex(16) if nonce is None else nonce
-    system = _SYSTEM.format(nonce=nonce) + (_REPAIR if repair else "")
+    system = _SYSTEM.format(nonce=nonce) + form.value + (_REPAIR if repair else "")
     return Prompt(nonce=nonce, system=system, user=_USER.format(nonce=nonce, text=neutralised(text)))
 
 

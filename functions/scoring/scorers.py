@@ -9,7 +9,8 @@ from isolane.deadline import Deadline
 from isolane.errors import OutgoingError
 from isolane.model_errors import ModelBusy, ModelError, ModelOutcome, ModelRefused, ModelRejected, ReplyUnreadable
 from scoring import replies, rubric
-from scoring.prompt import Prompt, prompt_for
+from scoring.cutting import LONGEST_PART
+from scoring.prompt import Form, Prompt, prompt_for
 from scoring.score import Score
 
 
@@ -20,7 +21,11 @@ class Scorer(Protocol):
     def name(self) -> str:
         """The name that goes with its scores."""
 
-    def score(self, text: str, *, deadline: Deadline) -> Score:
+    @property
+    def longest(self) -> int | None:
+        """The longest text, in characters, that it judges at once; None: any."""
+
+    def score(self, text: str, *, deadline: Deadline, form: Form = Form.WHOLE) -> Score:
         """The text's score. Raises a ModelError, which says what can still help and how many requests were made."""
 
 
@@ -33,11 +38,16 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class BuiltinScorer:
-    """The rubric measured from the text itself. It is not a model, and it always answers."""
+    """The rubric measured from the text itself. It is not a model, and it always answers.
+
+    It reads a text of any length at once: what it counts (paragraphs, different words, sentences said twice) it counts
+    over a whole text, and its marks for parts would be others.
+    """
 
     name: str = rubric.NAME
+    longest: int | None = None
 
-    def score(self, text: str, *, deadline: Deadline) -> Score:  # noqa: ARG002 - milliseconds, whatever is left
+    def score(self, text: str, *, deadline: Deadline, form: Form = Form.WHOLE) -> Score:  # noqa: ARG002 - see above
         """The rubric's score, without a request."""
         found = rubric.score(text)
         return Score(score=found["score"], dimensions=found["dimensions"], comments=tuple(found["comments"]))
@@ -49,11 +59,12 @@ class ModelScorer:
 
     name: str
     model: Model
+    longest: int | None = LONGEST_PART
 
-    def score(self, text: str, *, deadline: Deadline) -> Score:
+    def score(self, text: str, *, deadline: Deadline, form: Form = Form.WHOLE) -> Score:
         """The model's score, validated."""
         for request, repair in enumerate((False, True), start=1):
-            reading = self._ask(prompt_for(text, repair=repair), deadline=deadline, request=request)
+            reading = self._ask(prompt_for(text, form=form, repair=repair), deadline=deadline, request=request)
             if isinstance(reading, Score):
                 return replace(reading, requests=request)
             if reading is ModelOutcome.REFUSED:

@@ -11,20 +11,25 @@ from typing import Any
 from isolane.bindings import Bindings
 from isolane.consumer import Consumer, Message
 from isolane.deadline import Deadline
-from isolane.delivery import Deferral, Deliveries, Delivery
+from isolane.delivery import Deferral, Deliveries, Delivery, Job
+from isolane.flight import Flight
 from isolane.model_errors import InputTooLong, ModelBusy, ModelError, ModelRefused, ReplyUnreadable
 from isolane.observability import invocation, logger
+from isolane.payloads import digest_in
 from isolane.task import Problem, Status, Task, text_name
 from scoring import observed
-from scoring.admission import Guards
-from scoring.cache import FALLBACK_S, cache_key
-from scoring.chain import Scored, parse_chain, score_with_chain
+from scoring.admission import LEASE_MARGIN_S, Admitted, Board, Guards
+from scoring.cache import FALLBACK_S, cache_key, key_of_digest, way_of_scoring
+from scoring.chain import Scored, parse_chain
 from scoring.chain import build as build_chain
+from scoring.kept import KeptScores
+from scoring.limits import STARTING_S, check, provider_s
+from scoring.parts import LongTextScorer, PartsLeft, Stint
+from scoring.policy import score_by, wanted
+from scoring.policy_name import Policy
+from scoring.progress import Progress
 from scoring.review import reason_for_review
 from scoring.scorers import Scorer
-
-_STARTING_S = 1.5
-"""What a message needs besides its model call: to be claimed, completed and cached."""
 
 
 class Worker:
@@ -33,6 +38,8 @@ class Worker:
     def __init__(self, app: Bindings, *, scorers: tuple[Scorer, ...], sleep: Callable[[float], None]) -> None:
         self._app = app
         self._scorers = scorers
+        self._policy = Policy(app.settings.scorer_policy)
+        self._way = way_of_scoring(app.settings)
         self._guards = Guards(breaker=app.breaker, permits=app.permits, limit=app.settings.model_concurrency)
         self._deliveries = Deliveries(
             tasks=app.tasks,
@@ -44,59 +51,99 @@ class Worker:
             queue=app.score_queue,
             dead_letters=app.score_dead_letters,
             pool_size=app.settings.pool_size,
-            needs_s=app.settings.model_timeout_s + _STARTING_S,
+            needs_s=app.settings.model_timeout_s + STARTING_S,
         )
 
     def consume(self, event: dict[str, Any], *, deadline: Deadline) -> dict[str, Any]:
         """Scores a batch, and says which of its messages are to come again."""
 
-        def admit(deadline: Deadline) -> AbstractContextManager[tuple[Scorer, ...] | Deferral]:
-            return self._guards.admitted(self._scorers, deadline=deadline)
-
         def handle(message: Message) -> None:
-            self._deliveries.handle(message, self._work, admit=admit, deadline=deadline)
+            self._deliveries.handle(message, self._work, admit=self._admit, deadline=deadline)
 
         return self._consumer.consume(event, handle, deadline=deadline)
 
-    def _work(self, delivery: Delivery, scorers: tuple[Scorer, ...]) -> Task:
+    def _admit(self, job: Job, deadline: Deadline) -> AbstractContextManager[Admitted | Deferral]:
+        board = self._boarding(job, deadline=deadline)
+        return self._guards.admitted(self._scorers, policy=self._policy, board=board, deadline=deadline)
+
+    def _boarding(self, job: Job, *, deadline: Deadline) -> Board | None:
+        """How the text's flight is taken; None where its score would not be kept for those who wait."""
+        digest, owner = digest_in(job.fields), job.fields.get("owner")
+        if digest is None or not isinstance(owner, str) or self._app.settings.cache_s == 0:
+            return None
+        key = key_of_digest(digest, owner=owner, chain=self._way)
+        return lambda: self._app.flights.boarded(key, lease_s=deadline.left_s() + LEASE_MARGIN_S)
+
+    def _work(self, delivery: Delivery, admitted: Admitted) -> Task:
         observed.started(delivery.task, now_ms=self._app.tasks.now_ms())
         started_s = time.monotonic()
-        text = self._app.payloads.unpack(delivery.job.fields)
-        try:
-            scored = score_with_chain(text, scorers=scorers, deadline=delivery.deadline)
-        except ModelError as error:
-            task = _unscored(delivery, error)
+        if admitted.landed is not None:
+            value = admitted.landed.value
+            task = delivery.complete(value["result"], model=value["model"], cached=True)
         else:
-            task = self._scored(delivery, scored, text)
+            task = self._score(delivery, admitted)
         run_s = time.monotonic() - started_s
         observed.ended(task, run_ms=run_s * 1000)
         self._app.score_backlog.worked(run_s)
         return task
 
-    def _scored(self, delivery: Delivery, scored: Scored, text: str) -> Task:
+    def _score(self, delivery: Delivery, admitted: Admitted) -> Task:
+        text = self._app.payloads.unpack(delivery.job.fields)
+        stint = self._stint(delivery, admitted)
+        kept = self._kept(delivery.task)
+        scorers = [LongTextScorer(scorer=scorer, kept=kept, stint=stint) for scorer in admitted.scorers]
+        deadline = delivery.deadline.within(provider_s(self._app.settings))
+        try:
+            scored = score_by(self._policy, text, scorers=scorers, deadline=deadline)
+        except ModelError as error:
+            return _unscored(delivery, error, moved=stint.finished > 0)
+        return self._scored(delivery, scored, text, flight=admitted.flight)
+
+    def _stint(self, delivery: Delivery, admitted: Admitted) -> Stint:
+        readers = [scorer for scorer in admitted.scorers if scorer.longest is not None]
+        progress = Progress(write=delivery.tell_progress, clock=self._app.tasks.clock)
+        return Stint(
+            step_s=self._app.settings.model_timeout_s,
+            tell=progress.tell,
+            passes=len(readers) if self._policy is Policy.AVERAGE else 1,
+        )
+
+    def _kept(self, task: Task) -> KeptScores:
+        scope = "" if self._app.settings.cache_s > 0 else task.task_id
+        return KeptScores(values=self._app.values, owner=task.owner, scope=scope)
+
+    def _scored(self, delivery: Delivery, scored: Scored, text: str, *, flight: Flight | None) -> Task:
+        """Where a validated score becomes its task's end."""
         reason = reason_for_review(text=text, scored=scored, below=self._app.settings.review_below)
         if reason is not None:
             return delivery.review(reason, provisional=scored.as_result())
         task = delivery.complete(scored.as_result(), model=scored.model)
         if task.status is Status.COMPLETED:
-            self._remember(scored, text, owner=task.owner)
+            self._remember(scored, text, owner=task.owner, flight=flight)
         return task
 
-    def _remember(self, scored: Scored, text: str, *, owner: str) -> None:
+    def _remember(self, scored: Scored, text: str, *, owner: str, flight: Flight | None) -> None:
         settings = self._app.settings
-        key = cache_key(text, owner=owner, chain=settings.scorer_chain)
-        fallback = scored.model != self._scorers[0].name
+        fallback = scored.model != wanted(self._policy, self._scorers)
         ttl_s = min(settings.cache_s, FALLBACK_S) if fallback else settings.cache_s
-        if ttl_s > 0:
-            self._app.values.put(key, {"result": scored.as_result(), "model": scored.model}, ttl_s=ttl_s)
+        value = {"result": scored.as_result(), "model": scored.model}
+        if flight is not None:
+            self._app.flights.land(flight, value, ttl_s=ttl_s)
+        elif ttl_s > 0:
+            self._app.values.put(cache_key(text, owner=owner, chain=self._way), value, ttl_s=ttl_s)
 
 
-def _unscored(delivery: Delivery, error: ModelError) -> Task:
-    """What becomes of a task whose text nobody scored: each outcome has one end, and none of them is a score."""
+def _unscored(delivery: Delivery, error: ModelError, *, moved: bool) -> Task:
+    """What becomes of a task whose text nobody scored: each outcome has one end, and none of them is a score.
+
+    A delivery that `moved`, for it finished a part, costs no attempt; there are only so many parts.
+    """
     logger().warning("not scored", extra={"outcome": str(error.outcome), "requests": error.requests})
     problem = Problem(code=error.code, message=error.message)
     match error:
-        case ModelBusy(requests=0, retry_after_s=after_s):  # nobody was called: no attempt was made
+        case PartsLeft(retry_after_s=after_s):
+            return delivery.defer(after_s=after_s)
+        case ModelBusy(requests=requests, retry_after_s=after_s) if moved or requests == 0:  # no attempt was made
             return delivery.defer(after_s=after_s)
         case ModelBusy(retry_after_s=after_s):
             return delivery.retry(after_s=after_s or 0.0)
@@ -111,7 +158,8 @@ def _unscored(delivery: Delivery, error: ModelError) -> Task:
 def build(
     app: Bindings, *, scorers: tuple[Scorer, ...] | None = None, sleep: Callable[[float], None] = time.sleep
 ) -> Worker:
-    """The worker, with the scorers that the settings name, or others."""
+    """The worker, with the scorers that the settings name, or others. Raises ConfigurationError."""
+    check(app.settings)
     return Worker(app, scorers=scorers if scorers is not None else _scorers(app), sleep=sleep)
 
 

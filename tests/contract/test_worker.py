@@ -13,6 +13,7 @@ from isolane.deadline import Deadline
 from isolane.errors import Unavailable
 from isolane.model_errors import InputTooLong, ModelBusy, ModelRefused, ModelRejected, ReplyUnreadable
 from isolane.task import RESULT_S, UNFINISHED_S, Claimed
+from scoring.prompt import Form
 from scoring.score import Score
 from tests.application import Application
 from tests.world import World, receive
@@ -26,11 +27,12 @@ class Scripted:
 
     script: list[Any]
     name: str = "scripted"
+    longest: int | None = None
     asked: list[str] = field(default_factory=list)
     meanwhile: Callable[[], None] | None = None
     """What happens elsewhere during the first call."""
 
-    def score(self, text: str, *, deadline: Deadline) -> Score:  # noqa: ARG002 - it answers at once
+    def score(self, text: str, *, deadline: Deadline, form: Form = Form.WHOLE) -> Score:  # noqa: ARG002 - it answers at once
         self.asked.append(text)
         if self.meanwhile is not None:
             happens, self.meanwhile = self.meanwhile, None

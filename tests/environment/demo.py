@@ -19,8 +19,9 @@ from tests.environment.places import ROOT
 from tests.environment.up import up
 
 ESSAYS = (ROOT / "events/essays/english.txt", ROOT / "events/essays/chinese.txt")
-PATIENCE_S = 90
+PATIENCE_S = 300
 BAR = 30
+IN_REVIEW = "in_review"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,23 +85,28 @@ def waited_for(
     elapsed_s: Callable[[], float],
     sleep: Callable[[float], None] = time.sleep,
 ) -> dict[str, Any]:
-    """The task once it is terminal, asked for as often as the API's Retry-After allows."""
+    """The task once it is terminal or in review, asked for as often as the API's Retry-After allows."""
     task, location, pause_s = answer.body, answer.location, answer.retry_after_s
     say(f"  {elapsed_s():5.1f} s  {task['status']}")
-    while not task["terminal"]:
+    while not task["terminal"] and task["status"] != IN_REVIEW:
         if location is None or elapsed_s() + pause_s > PATIENCE_S:
             raise Problem(f"The task is still {task['status']} after {elapsed_s():.0f} s; `make logs` may say why.")
         sleep(pause_s)
         looked = look(location)
         task, pause_s = looked.body, looked.retry_after_s
-        say(f"  {elapsed_s():5.1f} s  {task['status']}")
-    if task["status"] != "completed":
+        say(f"  {elapsed_s():5.1f} s  {task['status']}{_parts_done(task)}")
+    if task["status"] not in {"completed", IN_REVIEW}:
         raise Problem(f"The task is {task['status']}: {task.get('error')}")
     return task
 
 
 def show(task: Mapping[str, Any]) -> None:
-    """Print a score with its dimensions and its comments."""
+    """Print a score with its dimensions and its comments; of a task in review, why it is there and what it has."""
+    if task["status"] == IN_REVIEW:
+        say(f"  in review: {task['error']['message']}")
+        if "result" not in task:
+            return
+        say("  provisionally:")
     result = task["result"]
     known = ", from the cache: the same text was scored before" if task.get("cached") else ""
     say(f"  score {result['score']} of 100, by {result['model']}{known}")
@@ -108,6 +114,12 @@ def show(task: Mapping[str, Any]) -> None:
         say(f"    {name:<14} {value:>3}  {'█' * round(value * BAR / 100)}")
     for comment in result["comments"]:
         say(f"    - {comment}")
+
+
+def _parts_done(task: Mapping[str, Any]) -> str:
+    """How far a long text is."""
+    progress = task.get("progress")
+    return f", {progress['done']} of {progress['of']} parts" if progress else ""
 
 
 def chosen_texts(path: str | None) -> dict[str, str]:

@@ -25,7 +25,7 @@ from isolane.observability import logger
 from isolane.task import Status, as_json, text_name
 from scoring.api import KIND
 from scoring.cache import cache_key
-from scoring.prompt import Prompt
+from scoring.prompt import Form, Prompt
 from scoring.score import Score
 from scoring.scorers import ModelScorer, Scorer
 from tests.application import Application, delete
@@ -132,13 +132,14 @@ class Model:
     """A scorer that does as the case says, and gives each text a score of its own."""
 
     name = "model"
+    longest: int | None = None
 
     def __init__(self, lab: "Lab") -> None:
         self._lab = lab
         self.turn: Turn | None = None
         """Whose step it is to ask; None outside of a race."""
 
-    def score(self, text: str, *, deadline: Deadline) -> Score:  # noqa: ARG002 - it answers at once
+    def score(self, text: str, *, deadline: Deadline, form: Form = Form.WHOLE) -> Score:  # noqa: ARG002 - it answers at once
         if self.turn is not None:
             self.turn.do("the model is asked", lambda: self._ask(text), touches=LOOKS_AT_THE_CLOCK)
         else:

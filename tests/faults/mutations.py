@@ -117,8 +117,8 @@ MUTATIONS = (
         name="an expired value still answers",
         stands_for="B1: TTL deletes late",
         path="layers/isolane/isolane/kv.py",
-        old='if row is None or row["expires_at"] <= self.clock():',
-        new="if row is None:",
+        old='if row is None or "value" not in row or row["expires_at"] <= self.clock():',
+        new='if row is None or "value" not in row:',
         aim=(_MODEL,),
     ),
     Mutation(

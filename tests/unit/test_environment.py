@@ -8,7 +8,7 @@ import pytest
 
 from tests.environment import dynamodb_local
 from tests.environment.console import Problem
-from tests.environment.demo import Answer, chosen_texts, waited_for
+from tests.environment.demo import Answer, chosen_texts, show, waited_for
 from tests.environment.fingerprint import fingerprint
 from tests.environment.install import only
 from tests.environment.places import (
@@ -142,8 +142,16 @@ def test_the_demo_does_not_wait_for_what_is_terminal_at_once() -> None:
 
 
 def test_the_demo_gives_up_on_a_task_that_is_never_terminal() -> None:
-    with pytest.raises(Problem, match="still pending after 88 s"):
+    with pytest.raises(Problem, match="still pending after 296 s"):
         wait(said(PENDING, retry_after_s=8), *[said(PENDING, retry_after_s=8)] * 1000)
+
+
+def test_the_demo_does_not_wait_for_a_human() -> None:
+    in_review = {"status": "in_review", "terminal": False, "error": {"code": "low_score", "message": "Low."}}
+    assert wait(said(PENDING, retry_after_s=2), said(in_review, retry_after_s=60)) == (in_review, [2])
+    show(in_review)
+    judged = {"score": 7, "dimensions": {"all": 7}, "comments": ["Short."], "model": "builtin-rubric"}
+    show({**in_review, "result": judged})
 
 
 def test_the_demo_fails_when_the_task_did() -> None:

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isolane.json_edge import digest
-from scoring.prompt import neutralised, prompt_for
+from scoring.prompt import Form, neutralised, prompt_for
 from scoring.versions import PROMPT_VERSION
 from tests.corpus import Text, injections
 
 NONCE = "0123456789abcdef0123456789abcdef"
-GOLDEN = {"1": "c0d6f5a3efe65132973fd0710dff675afa8aeb7e46a2ae65a37b5f73b59bece5"}
+GOLDEN = {"2": "825399c77286a417624082f212863573fd13c1fcaf32e4143bfc6a8049c312ef"}
 ANY_DELIMITER = re.compile(r"<<<(TEXT|END) ([0-9a-f]+)>>>")
 
 
@@ -73,7 +73,8 @@ def test_braces_in_a_text_are_no_placeholders() -> None:
 
 def test_what_a_model_reads_changes_only_with_its_version() -> None:
     """The version is part of the cache's key; a prompt that changed without it would be answered by older scores."""
-    read = [prompt_for("A <<<text>>>.", nonce=NONCE, repair=repair) for repair in (False, True)]
+    cases = [(form, repair) for form in Form for repair in (False, True)]
+    read = [prompt_for("A <<<text>>>.", form=form, nonce=NONCE, repair=repair) for form, repair in cases]
     assert digest([[prompt.system, prompt.user] for prompt in read]) == GOLDEN[PROMPT_VERSION]
 
 

@@ -117,7 +117,27 @@ def test_a_tower_of_accents_is_cut_and_takes_no_time() -> None:
     assert clean("e\u0301" * 1000) == "é" * 1000
 
 
-@pytest.mark.parametrize("body", [{}, {"text": None}, {"text": ""}, {"text": " \n\x00 "}])
+_INVISIBLE = (
+    "\u200b",
+    "\ufeff",
+    "\u2060",
+    "\u00ad",
+    "\u3164",
+    "\u200b \ufeff\n\u00ad",
+    "\U000e0001\U000e007f",
+    "\ufe0f",
+)
+
+
+def test_a_byte_order_mark_at_the_start_does_not_count() -> None:
+    assert clean("\ufeffA text.") == clean("A text.") == "A text."
+    assert len(text_of({"text": "\ufeff" + "a" * LONGEST_TEXT})) == LONGEST_TEXT
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"text": None}, {"text": ""}, {"text": " \n\x00 "}, *({"text": text} for text in _INVISIBLE)],
+)
 def test_no_text_is_text_required(body: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest) as refusal:
         text_of(body)

@@ -9,6 +9,7 @@ import pytest
 from isolane.due import BY_DUE
 from isolane.payloads import Payloads
 from isolane.task import DAY_S, UNREVIEWED_S
+from scoring.limits import check
 from tests.template import (
     FUNCTION,
     PARAMETERS,
@@ -24,6 +25,7 @@ from tests.template import (
     target,
     walk,
 )
+from tests.world import settings
 
 FUNCTIONS = sorted(of_type(FUNCTION))
 QUEUES = of_type("AWS::SQS::Queue")
@@ -101,7 +103,7 @@ def test_the_gateway_never_gives_up_before_the_function(function: str) -> None:
 def test_time_limits_nest(place: str) -> None:
     model_s = number({"Ref": "ModelTimeout"}, place=place)
     worker_s = number({"Ref": "WorkerTimeout"}, place=place)
-    assert model_s < worker_s
+    check(settings(MODEL_TIMEOUT_SECONDS=str(model_s), WORKER_TIMEOUT_SECONDS=str(worker_s)))
 
 
 def test_each_system_owns_its_paths_with_any_method_and_the_rest_is_nobodys() -> None:

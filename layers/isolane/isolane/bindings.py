@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from isolane.aws.models import Models
     from isolane.aws.parameters import Parameters
     from isolane.breaker import Breaker
+    from isolane.flight import Flights
     from isolane.permits import Permits
     from isolane.rate_limit import RateLimit
     from isolane.reservations import Reservations
@@ -111,6 +112,12 @@ class Bindings:
         from isolane.reservations import Reservations  # noqa: PLC0415 - only where seats are reserved
 
         return Reservations(self.state)
+
+    @functools.cached_property
+    def flights(self) -> Flights:
+        from isolane.flight import Flights  # noqa: PLC0415 - only where models are called
+
+        return Flights(self.values)
 
     @functools.cached_property
     def score_queue(self) -> Queue:

@@ -53,7 +53,7 @@ class Deferral:
 
 
 Admitted = TypeVar("Admitted")
-Admit = Callable[[Deadline], AbstractContextManager[Admitted | Deferral]]
+Admit = Callable[[Job, Deadline], AbstractContextManager[Admitted | Deferral]]
 """Takes what the work needs, for as long as it lasts, before its task is claimed; or says when to come again."""
 
 
@@ -69,9 +69,13 @@ class Delivery:
     max_attempts: int
     keep: Callable[[Job], None]
 
-    def complete(self, result: Any, *, model: str | None = None) -> Task:
-        """It worked."""
-        return self._ended(self.tasks.complete(self.task, result=result, model=model))
+    def tell_progress(self, progress: Any) -> bool:
+        """Lets those who poll see how far it is. Says whether the task is still mine."""
+        return self.tasks.tell_progress(self.task, progress)
+
+    def complete(self, result: Any, *, model: str | None = None, cached: bool = False) -> Task:
+        """It worked; `cached` where nobody had to do anything for it."""
+        return self._ended(self.tasks.complete(self.task, result=result, model=model, cached=cached))
 
     def review(self, reason: Problem, *, provisional: Any | None = None) -> Task:
         """A human has to look at it, and at its text: kept first, as the message goes."""
@@ -141,7 +145,7 @@ class Deliveries:
             message.dead_letter(refusal.code)
             return
         mine = deadline.within(max(0.0, deadline.left_s() - self.margin_s))
-        with about(task_id=job.task_id), admit(mine) as admitted:
+        with about(task_id=job.task_id), admit(job, mine) as admitted:
             if isinstance(admitted, Deferral):
                 logger().info("deferred")
                 message.retry(delay_seconds=_jittered(admitted.after_s))
@@ -210,6 +214,6 @@ def _jittered(after_s: float | None) -> float | None:
 
 
 @contextmanager
-def nothing_needed(_: Deadline) -> Iterator[None]:
+def nothing_needed(_job: Job, _deadline: Deadline) -> Iterator[None]:
     """For work that needs no admission."""
     yield None

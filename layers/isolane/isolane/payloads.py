@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from isolane.characters import nfc
 
 if TYPE_CHECKING:
     from isolane.aws.bucket import Bucket
@@ -28,7 +31,7 @@ class Payloads:
         if _size_in_json(text) <= INLINE_BYTES:
             return {"text": text}
         self.bucket().put_text(self.prefix + key, text)
-        return {"text_key": self.prefix + key}
+        return {"text_key": self.prefix + key, "text_digest": text_digest(text)}
 
     def unpack(self, fields: Mapping[str, Any]) -> str:
         """The text that the fields carry. Raises KeyError where they carry none."""
@@ -43,6 +46,18 @@ class Payloads:
     def kept(self, key: str) -> str | None:
         """A text that was kept; None where it is gone."""
         return self.bucket().find_text(self.kept_prefix + key)
+
+
+def digest_in(fields: Mapping[str, Any]) -> str | None:
+    """The digest of the text that the fields carry, without fetching it; None where they carry none."""
+    if "text" in fields:
+        return text_digest(str(fields["text"]))
+    return fields.get("text_digest")
+
+
+def text_digest(text: str) -> str:
+    """One for all texts that read the same."""
+    return hashlib.sha256(nfc(text).encode()).hexdigest()
 
 
 def _size_in_json(text: str) -> int:

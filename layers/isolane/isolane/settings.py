@@ -36,6 +36,8 @@ class Settings:
     allow_anonymous: bool = _setting("ALLOW_ANONYMOUS", "false", read=_flag)
     """A caller without a token is user `local` with every role. For a laptop only."""
     scorer_chain: str = _setting("SCORER_CHAIN", "builtin")
+    scorer_policy: str = _setting("SCORER_POLICY", "fallback")
+    """fallback: the first of the chain that answers; average: the mean of all that answer."""
     max_retries: int = _setting("MAX_RETRIES", "3", read=int)
     """Attempts after the first, as in Cloudflare Queues: 3 means 4 attempts."""
     pool_size: int = _setting("POOL_SIZE", "3", read=int)
@@ -44,6 +46,8 @@ class Settings:
     """The longest that one call to a model may take."""
     model_concurrency: int = _setting("MODEL_CONCURRENCY", "5", read=int)
     """Calls to one model at once, over all workers; 0: as many as there are workers."""
+    worker_timeout_s: float = _setting("WORKER_TIMEOUT_SECONDS", "60", read=float)
+    """How long the worker's function may run."""
     score_concurrency: int = _setting("SCORE_CONCURRENCY", "5", read=int)
     """Batches of texts in work at once."""
     longest_queue_wait_s: int = _setting("MAX_QUEUE_WAIT_SECONDS", "0", read=int)

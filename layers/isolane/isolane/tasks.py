@@ -146,9 +146,23 @@ class Tasks:
             values={"claim": task.claim, "uncounted": 0 if attempted else 1},
         )
 
-    def complete(self, task: Task, *, result: Any, model: str | None = None) -> Task:
+    def tell_progress(self, task: Task, progress: Any) -> bool:
+        """Writes how far a claimed task is. Says whether it is still mine."""
+        try:
+            self.table.update(
+                {"task_id": task.task_id},
+                "SET #progress = :progress",
+                when=STILL_MINE,
+                values=_states(claim=task.claim, progress=as_text(progress)),
+                returns="NONE",
+            )
+        except ConditionFailed:
+            return False
+        return True
+
+    def complete(self, task: Task, *, result: Any, model: str | None = None, cached: bool = False) -> Task:
         """Ends a claimed task with its result. Returns it as it is: completed, or what somebody else made of it."""
-        fields = _result(result, model=model)
+        fields = {**_result(result, model=model), **({"cached": True} if cached else {})}
         return self._finish(task, Status.COMPLETED, fields, when=STILL_MINE, claim=task.claim)
 
     def fail(self, task: Task, problem: Problem) -> Task:
@@ -192,7 +206,7 @@ class Tasks:
         }
         return self._move(
             task,
-            f"SET #status = :in_review{_sets(fields)} REMOVE #claim_until_ms",
+            f"SET #status = :in_review{_sets(fields)} REMOVE #claim_until_ms, #progress",
             when=STILL_MINE,
             values={"claim": task.claim, **fields},
         )
@@ -258,7 +272,7 @@ class Tasks:
         return self.table.update(
             {"task_id": task_id},
             "SET #status = :final, #claim = :claim, #finished_at_ms = :now_ms, #expires_at = :expires_at, #ttl = :ttl"
-            f"{_sets(fields)} REMOVE #claim_until_ms, #lease_until_ms, #due, #due_at, #provisional{without}",
+            f"{_sets(fields)} REMOVE #claim_until_ms, #lease_until_ms, #due, #due_at, #progress, #provisional{without}",
             when=when,
             values=_states(
                 final=str(status),
