@@ -20,7 +20,7 @@ from isolane.deadline import Deadline
 from isolane.delivery import Deferral
 from isolane.errors import IsolaneError
 from isolane.flight import Airborne, Boarded, Flight, Landed
-from isolane.model_errors import ModelBusy, ModelError
+from isolane.model_errors import ModelBusy, ModelError, ModelNotAsked
 from isolane.permits import Permits
 from scoring.policy_name import Policy
 from scoring.prompt import Form
@@ -178,7 +178,7 @@ class WatchedScorer:
                 self._breaker.give_back(self.name, probe)
 
     def _failed(self, busy: ModelBusy) -> None:
-        if not busy.requests:
+        if not busy.requests or isinstance(busy, ModelNotAsked):  # nobody is to blame
             self.not_called()
             return
         probe, self._probe = self._probe, None

@@ -18,6 +18,7 @@ from scoring.scorers import BuiltinScorer, Model, ModelScorer, Scorer
 
 if TYPE_CHECKING:
     from isolane.aws.models import Models
+    from isolane.rate_limit import RateLimit
     from isolane.settings import Settings
 
 _ENTRY = re.compile(r"builtin|(openai|bedrock):[^,\s]+")
@@ -68,16 +69,35 @@ def parse_chain(chain: str) -> tuple[ScorerSpec, ...]:
 
 
 def build(
-    specs: Iterable[ScorerSpec], *, settings: Settings, secret: Callable[[str], str], models: Callable[[], Models]
+    specs: Iterable[ScorerSpec],
+    *,
+    settings: Settings,
+    secret: Callable[[str], str],
+    models: Callable[[], Models],
+    rate: RateLimit | None = None,
 ) -> tuple[Scorer, ...]:
-    """The scorers themselves. `secret` reads an SSM parameter, `models` makes Bedrock's client: where one is needed."""
+    """The scorers themselves. `secret` reads an SSM parameter, `models` makes Bedrock's client: where one is needed.
+
+    `rate` limits the requests to each model, where they are limited.
+    """
     makers: dict[str, Callable[[str], Model]] = {
         "openai": lambda model: _openai(model, settings=settings, secret=secret),
         "bedrock": lambda model: BedrockModel(models=models(), model=model, timeout_s=settings.model_timeout_s),
     }
     return tuple(
-        ModelScorer(str(spec), makers[spec.kind](spec.model)) if spec.model else BuiltinScorer() for spec in specs
+        ModelScorer(str(spec), _rated(makers[spec.kind](spec.model), name=str(spec), rate=rate))
+        if spec.model
+        else BuiltinScorer()
+        for spec in specs
     )
+
+
+def _rated(model: Model, *, name: str, rate: RateLimit | None) -> Model:
+    if rate is None:
+        return model
+    from scoring.rated import RatedModel  # noqa: PLC0415 - only where a rate is set
+
+    return RatedModel(name=name, model=model, rate=rate)
 
 
 def score_with_chain(text: str, *, scorers: Sequence[Scorer], deadline: Deadline) -> Scored:

@@ -7,7 +7,15 @@ from typing import Protocol
 
 from isolane.deadline import Deadline
 from isolane.errors import OutgoingError
-from isolane.model_errors import ModelBusy, ModelError, ModelOutcome, ModelRefused, ModelRejected, ReplyUnreadable
+from isolane.model_errors import (
+    ModelBusy,
+    ModelError,
+    ModelNotAsked,
+    ModelOutcome,
+    ModelRefused,
+    ModelRejected,
+    ReplyUnreadable,
+)
 from scoring import replies, rubric
 from scoring.cutting import LONGEST_PART
 from scoring.prompt import Form, Prompt, prompt_for
@@ -77,7 +85,7 @@ class ModelScorer:
         try:
             return replies.read(self.model.ask(prompt, deadline=deadline), nonce=prompt.nonce)
         except ModelError as error:
-            error.requests = request
+            error.requests = request - 1 if isinstance(error, ModelNotAsked) else request
             raise
         except OutgoingError as error:
             kind = ModelBusy if error.retryable else ModelRejected

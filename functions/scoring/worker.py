@@ -12,6 +12,7 @@ from isolane.bindings import Bindings
 from isolane.consumer import Consumer, Message
 from isolane.deadline import Deadline
 from isolane.delivery import Deferral, Deliveries, Delivery, Job
+from isolane.errors import Contended, Unavailable
 from isolane.flight import Flight
 from isolane.model_errors import InputTooLong, ModelBusy, ModelError, ModelRefused, ReplyUnreadable
 from isolane.observability import invocation, logger
@@ -84,7 +85,8 @@ class Worker:
             task = self._score(delivery, admitted)
         run_s = time.monotonic() - started_s
         observed.ended(task, run_ms=run_s * 1000)
-        self._app.score_backlog.worked(run_s)
+        if task.terminal or task.status is Status.IN_REVIEW:  # what was put off says nothing of the pace
+            self._app.score_backlog.worked(run_s)
         return task
 
     def _score(self, delivery: Delivery, admitted: Admitted) -> Task:
@@ -127,10 +129,13 @@ class Worker:
         fallback = scored.model != wanted(self._policy, self._scorers)
         ttl_s = min(settings.cache_s, FALLBACK_S) if fallback else settings.cache_s
         value = {"result": scored.as_result(), "model": scored.model}
-        if flight is not None:
-            self._app.flights.land(flight, value, ttl_s=ttl_s)
-        elif ttl_s > 0:
-            self._app.values.put(cache_key(text, owner=owner, chain=self._way), value, ttl_s=ttl_s)
+        try:
+            if flight is not None:
+                self._app.flights.land(flight, value, ttl_s=ttl_s)
+            elif ttl_s > 0:
+                self._app.values.put(cache_key(text, owner=owner, chain=self._way), value, ttl_s=ttl_s)
+        except (Unavailable, Contended) as error:  # the task is done all the same
+            logger().warning("a score was not cached", extra={"error": type(error).__name__})
 
 
 def _unscored(delivery: Delivery, error: ModelError, *, moved: bool) -> Task:
@@ -169,6 +174,7 @@ def _scorers(app: Bindings) -> tuple[Scorer, ...]:
         settings=app.settings,
         secret=lambda name: app.parameters.secret(name),  # noqa: PLW0108 - makes its client only where a key is asked for
         models=lambda: app.models,
+        rate=app.model_rate,
     )
 
 

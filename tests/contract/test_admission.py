@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from isolane.circuit import Closed
 from isolane.model_errors import ModelBusy, ModelRefused
 from isolane.permits import Permits
+from isolane.rate_limit import RateLimit
+from scoring.rated import RatedModel
 from scoring.scorers import BuiltinScorer, ModelScorer
 from tests.application import Application
 from tests.doubles.scripted_model import ScriptedModel, saying, verdict
@@ -55,6 +58,20 @@ def test_a_task_that_finds_no_permit_two_hundred_times_still_has_all_its_attempt
     permits.release(other)
     assert not comes_again(app, record)
     assert (task(app, task_id)["attempt"], task(app, task_id)["score"]) == (1, 70)
+
+
+def test_a_model_is_asked_no_oftener_than_its_rate_and_waiting_for_it_costs_no_attempt(whole_world: World) -> None:
+    model = saying(says(70))
+    rate = RateLimit(whole_world.values.table, limit=10, period_s=60, burst=1, clock=whole_world.clock)
+    scorer = ModelScorer(NAME, RatedModel(name=NAME, model=model, rate=rate))
+    app = Application(whole_world, scorers=(scorer,))
+    tasks = [submit(app, f"Rivers shape land {number}.") for number in range(2)]
+    assert [comes_again(app, record) for _, record in tasks] == [False, True]
+    assert (task(app, tasks[1][0])["attempt"], len(model.prompts)) == (0, 1)
+    assert app.bindings.breaker.check(NAME) == Closed(), "nobody is to blame"
+    whole_world.clock.advance(6)
+    assert not comes_again(app, tasks[1][1])
+    assert (task(app, tasks[1][0])["attempt"], task(app, tasks[1][0])["score"]) == (1, 70)
 
 
 def test_the_permit_is_back_however_the_call_ended(whole_world: World) -> None:

@@ -11,7 +11,7 @@ from isolane.backlog import Backlog
 from isolane.errors import Overloaded
 from tests.counting import Counted, counted
 from tests.waiting import wait_until
-from tests.world import Clock, World
+from tests.world import Clock, World, receive
 
 
 @pytest.fixture
@@ -62,6 +62,14 @@ def test_what_would_wait_too_long_is_refused_with_a_time_to_come_back(
     with pytest.raises(Overloaded) as refusal:
         backlog.admit()
     assert refusal.value.retry_after_s == 4
+
+
+def test_messages_that_were_put_off_wait_as_well(backlog: Backlog, queue: Queue) -> None:
+    backlog.worked(5.0)
+    fill(queue, messages=5)
+    assert len(receive(queue, most=5)) == 5
+    wait_until(lambda: queue.depth().in_flight == 5, description="all messages are in flight")
+    assert backlog.wait_s() == pytest.approx(7.5), "two are worked on"
 
 
 def test_the_numbers_are_looked_up_at_most_once_in_five_seconds(backlog: Backlog, calls: Counted, clock: Clock) -> None:

@@ -19,6 +19,7 @@ from tests.waiting import wait_until
 
 MODEL = "openai:test-model"
 POSTS = 60
+ASKED_A_MINUTE = 30
 
 
 @pytest.fixture
@@ -81,10 +82,10 @@ def _open(seen: dict[str, Any]) -> dict[str, Any] | None:
 
 
 @pytest.fixture
-def tight(deployment: Deployment) -> Iterator[Deployed]:
-    """A stack that has two texts in work at once, lets nobody wait for more than a second, and counts each POST."""
+def tight(deployment: Deployment) -> Iterator[Models]:
+    """A stack that has two texts in work at once, lets nobody wait for more than a second, and counts each request."""
     with ModelServer() as slow:
-        slow.play(steps.score(80, delay_s=2))
+        slow.play(steps.score(80, delay_s=1))
         changes = {
             "ScorerChain": MODEL,
             "OpenAiBaseUrl": slow.base_url,
@@ -94,14 +95,15 @@ def tight(deployment: Deployment) -> Iterator[Deployed]:
             "PoolSize": "1",
             "MaxQueueWaitSeconds": "1",
             "PostsPerMinute": str(POSTS),
+            "ModelRequestsPerMinute": str(ASKED_A_MINUTE),
         }
         try:
-            yield Deployed(deployment=deploy_beside(deployment, purpose="tight", changes=changes))
+            yield Models(deployment=deploy_beside(deployment, purpose="tight", changes=changes), server=slow)
         finally:
             remove(deployment, purpose="tight")
 
 
-def test_more_than_can_be_worked_off_is_refused_and_so_is_more_than_a_caller_may_send(tight: Deployed) -> None:
+def test_more_than_can_be_worked_off_is_refused_and_so_is_more_than_a_caller_may_send(tight: Models) -> None:
     def shed() -> Answer | None:
         answer = tight.api.submit(fresh())
         return answer if answer.status == 503 else None
@@ -116,3 +118,8 @@ def test_more_than_can_be_worked_off_is_refused_and_so_is_more_than_a_caller_may
     assert (limited.headers["ratelimit-limit"], limited.headers["ratelimit-remaining"]) == (str(POSTS), "0")
     assert 1 <= int(limited.headers["retry-after"]) <= 60
     assert tight.api.tasks().status == 200, "who reads is not counted"
+
+    wait_until(lambda: len(tight.server.requests) > 4, description="more was asked than may be at once", timeout_s=30)
+    asked_s = [request.started_s for request in tight.server.requests]
+    allowed = ASKED_A_MINUTE / 10 + (asked_s[-1] - asked_s[0]) * ASKED_A_MINUTE / 60
+    assert len(asked_s) <= allowed + 1

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from isolane.aws.queue import Queue
+from isolane.aws.queue import Depth, Queue
 from isolane.errors import IsolaneError, Overloaded
 from isolane.kv import Values
 from isolane.observability import logger
@@ -85,12 +85,16 @@ class Backlog:
     def _estimate(self) -> float | None:
         try:
             pace = self.values.get(self._key())
-            waiting = self.queue.depth().visible if pace is not None else 0
+            waiting = self._waiting(self.queue.depth()) if pace is not None else 0
         except IsolaneError:
             # Whoever submits meets the same trouble at once, and says so better.
             logger().warning("the backlog could not be estimated")
             return None
         return waiting * float(pace["seconds"]) / self.at_once if pace is not None else None
+
+    def _waiting(self, depth: Depth) -> int:
+        """Messages that nobody works on: those in flight that are too many for it have been put off."""
+        return depth.visible + max(0, depth.in_flight - self.at_once)
 
     def _key(self) -> str:
         return f"pace#{self.name}"

@@ -160,11 +160,20 @@ class Bindings:
     @functools.cached_property
     def posts(self) -> RateLimit | None:
         """The limit on POSTs, where one is set."""
-        if self.settings.posts_per_minute == 0:
+        return self._a_minute(self.settings.posts_per_minute)
+
+    @functools.cached_property
+    def model_rate(self) -> RateLimit | None:
+        """The limit on requests to each model, where one is set; a tenth of it at once, as providers count seconds."""
+        limit = self.settings.model_requests_per_minute
+        return self._a_minute(limit, burst=max(1, limit // 10))
+
+    def _a_minute(self, limit: int, *, burst: int | None = None) -> RateLimit | None:
+        if limit == 0:
             return None
         from isolane.rate_limit import RateLimit  # noqa: PLC0415 - only where a limit is set
 
-        return RateLimit(self.values.table, limit=self.settings.posts_per_minute, period_s=60.0)
+        return RateLimit(self.values.table, limit=limit, period_s=60.0, burst=burst)
 
     @functools.cached_property
     def metrics(self) -> Metrics:

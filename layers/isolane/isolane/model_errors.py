@@ -3,6 +3,7 @@
 OutgoingError
 └── ModelError
     ├── ModelBusy         transient   x a   it may work later: after `retry_after_s`, where the provider said so
+    │   └── ModelNotAsked                   a limit of our own says so, and the provider knows nothing of it
     ├── ModelRejected     permanent     a   somebody has to act first: the key, the quota, the model's name, the request
     ├── InputTooLong      too_long      a   it does not fit into this model's window
     ├── ModelRefused      refused           the model, or a filter before it, will not
@@ -52,6 +53,10 @@ class ModelBusy(ModelError):
     outcome = ModelOutcome.TRANSIENT
     retryable = True
     another_may_answer = True
+
+
+class ModelNotAsked(ModelBusy):
+    """The model may not be asked yet."""
 
 
 class ModelRejected(ModelError):

@@ -52,6 +52,8 @@ class Settings:
     """Batches of texts in work at once."""
     longest_queue_wait_s: int = _setting("MAX_QUEUE_WAIT_SECONDS", "0", read=int)
     """Texts that would wait longer are refused; 0: none are."""
+    model_requests_per_minute: int = _setting("MODEL_REQUESTS_PER_MINUTE", "0", read=int)
+    """Requests to one model, over all workers; 0: as many as its permits allow."""
     posts_per_minute: int = _setting("POSTS_PER_MINUTE", "0", read=int)
     """POSTs of one caller to one route, on average; 0: as many as come."""
     cache_s: int = _setting("CACHE_SECONDS", "86400", read=int)
