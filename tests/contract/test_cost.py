@@ -7,9 +7,13 @@ from collections.abc import Iterator
 import pytest
 from moto import mock_aws
 
+from isolane.flight import Flight
 from isolane.task import UNREVIEWED_S
+from scoring.cache import cache_key
+from scoring.scorers import ModelScorer
 from tests.application import Application
 from tests.counting import Counted, counted
+from tests.doubles.scripted_model import ScriptedModel
 from tests.environment import clients
 from tests.world import World, receive
 
@@ -145,6 +149,53 @@ def test_a_status_row_in_review_stays_small(app: Application) -> None:
         TableName=app.bindings.tasks.table.name, Key={"task_id": {"S": task_id}}
     )["Item"]
     assert sum(len(name) + sum(len(str(value)) for value in held.values()) for name, held in row.items()) < 1024
+
+
+def with_a_model(app: Application) -> Application:
+    scorer = ModelScorer("openai:a", ScriptedModel())
+    return Application(app.world, scorers=(scorer,), changes={"MODEL_CONCURRENCY": "1"})
+
+
+def test_a_model_is_asked_with_five_more(app: Application, calls: Counted) -> None:
+    """One for the breaker, once a second; one for the flight; two for the permit (and one to make its row)."""
+    app = with_a_model(app)
+    app.bindings.permits.set_limit("openai:a", limit=1)
+    app.call("POST", "/score", body=TEXT)
+    records = receive(app.queue)
+    spent(calls)
+    assert app.work(records) == {"batchItemFailures": []}
+    breaker, flight, permit, back = "GetItem", "PutItem", "UpdateItem", "UpdateItem"
+    assert spent(calls) == [breaker, flight, permit, "UpdateItem", "UpdateItem", "PutItem", back]
+
+
+def test_who_waits_for_another_costs_one_call_and_who_finds_its_score_three(app: Application, calls: Counted) -> None:
+    app = with_a_model(app)
+    for _ in range(2):
+        app.call("POST", "/score", body=TEXT)
+    first, second = receive(app.queue)
+    key = cache_key(TEXT["text"], owner="local", chain="builtin")
+    flight = app.bindings.flights.board(key, holder="other", lease_s=60)
+    assert isinstance(flight, Flight)
+    app.work([first])  # the breaker is known from here on, for a second
+    spent(calls)
+    app.work([first])
+    assert spent(calls) == ["PutItem", "ChangeMessageVisibility"]
+    app.bindings.flights.land(flight, {"result": {"score": 1}, "model": "m"}, ttl_s=60)
+    spent(calls)
+    assert app.work([second]) == {"batchItemFailures": []}
+    assert spent(calls) == ["PutItem", "UpdateItem", "UpdateItem"]
+
+
+def test_a_long_text_is_one_read_and_one_write_for_each_part(app: Application, calls: Counted) -> None:
+    app = with_a_model(app)
+    app.bindings.permits.set_limit("openai:a", limit=1)
+    app.call("POST", "/score", body={"text": "\n\n".join(f"{number} river. " * 400 for number in range(3))})
+    records = receive(app.queue)
+    spent(calls)
+    assert app.work(records) == {"batchItemFailures": []}
+    around, kept, progress, summary = 4, ["BatchGetItem"], ["UpdateItem"], ["BatchGetItem", "PutItem"]
+    told = spent(calls)[around:-3]
+    assert told == [*kept, *progress, "PutItem", "PutItem", "PutItem", *summary]
 
 
 def test_a_caller_is_looked_up_once_a_minute(app: Application, calls: Counted) -> None:
