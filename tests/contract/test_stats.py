@@ -20,7 +20,9 @@ def stats(app: Application, *, token: str | None = None) -> Any:
 
 
 def application(world: World) -> Application:
-    return Application(world, scorers=(), changes={"SCORER_CHAIN": f"{NAME},builtin", "OPENAI_BASE_URL": "http://127.0.0.1:9"})
+    return Application(
+        world, scorers=(), changes={"SCORER_CHAIN": f"{NAME},builtin", "OPENAI_BASE_URL": "http://127.0.0.1:9"}
+    )
 
 
 def test_it_says_what_waits_who_holds_what_and_what_is_open(whole_world: World) -> None:

@@ -165,6 +165,8 @@ def test_a_wrong_token_is_nobody_even_where_none_is_needed(api: Client) -> None:
         (b"{}", 400, "text_required"),
         (b'{"text":""}', 400, "text_required"),
         (b'{"text":" \\n\\t "}', 400, "text_required"),
+        ('{"text":"\u200b\ufeff \u2060\u00ad\u3164"}'.encode(), 400, "text_required"),
+        ('{"text":"\U000e0041"}'.encode(), 400, "text_required"),
         (b'{"text":7}', 400, "invalid_request"),
         (b'{"text":"a","callbackUrl":"https://example.com"}', 400, "invalid_request"),
         (b'{"text":"' + b"x" * 100_001 + b'"}', 413, "text_too_long"),
@@ -204,6 +206,19 @@ def test_bad_calls_have_their_answers(api: Client, method: str, path: str, statu
 
 def test_another_method_is_told_which_there_are(api: Client) -> None:
     assert api.call("PUT", "/tasks/abc").headers["allow"] == "DELETE, GET"
+
+
+def test_emoji_alone_are_a_text(api: Client) -> None:
+    task = api.submit("👩\u200d👩\u200d👧 🇩🇪 👍🏽 " * 50 + uuid.uuid4().hex[:1]).json
+    seen = api.result(task["taskId"], prefer="wait=20").json
+    assert seen["status"] in {"completed", "in_review"}
+    assert 0 <= seen["score"] <= 100
+
+
+def test_a_byte_order_mark_does_not_make_another_text(api: Client) -> None:
+    text = fresh()
+    api.wait(api.submit(text).json["taskId"])
+    assert api.submit("\ufeff" + text).json["cached"] is True
 
 
 def test_the_longest_text_is_scored(api: Client) -> None:

@@ -30,6 +30,11 @@ def submit_other_text(_lab: Lab, case: Case, seat: Seat) -> Answered:
     return case.note(seat.submit(case, text=case.texts[1]))
 
 
+def submit_long_text(_lab: Lab, case: Case, seat: Seat) -> Answered:
+    """A caller submits a text that is scored in parts."""
+    return case.note(seat.submit(case, text=case.texts[2]))
+
+
 def cache_the_score(_lab: Lab, case: Case, seat: Seat) -> None:
     """The case's text was scored before."""
     case.cached_before = True
@@ -134,6 +139,11 @@ def judge(reviewer: str) -> Do:
 def sweep(_lab: Lab, _case: Case, seat: Seat) -> None:
     """The sweeper runs."""
     seat.sweep()
+
+
+def die_in_flight(lab: Lab, case: Case, _seat: Seat) -> None:
+    """Another worker has begun to score an equal text, and has died since."""
+    lab.aws.app.bindings.flights.board(cache_key_of(case.text), holder="another", lease_s=CLAIM_S)
 
 
 def wait(seconds: float) -> Do:

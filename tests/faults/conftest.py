@@ -80,6 +80,13 @@ def guarded_lab() -> Iterator[Lab]:
         yield Lab.furnished(guarded=True)
 
 
+@pytest.fixture(scope="module")
+def fallback_lab() -> Iterator[Lab]:
+    """The same, where the first model of the chain is guarded and always busy."""
+    with quick_moto():
+        yield Lab.furnished(guarded=True, falls_back=True)
+
+
 @pytest.fixture(scope="session")
 def results(request: pytest.FixtureRequest) -> Results:
     """Where a walk leaves its row of the table."""

@@ -210,8 +210,38 @@ GUARDED = (
         before=in_turn(acts.submit, acts.take, acts.take_all_permits),
         life=acts.deliver,
     ),
+    ProductFlow(
+        name="guarded: deliver, an equal text's worker died in flight",
+        before=in_turn(acts.submit, acts.take, acts.die_in_flight),
+        life=acts.deliver,
+    ),
+    ProductFlow(
+        name="guarded: deliver two equal texts",
+        before=in_turn(acts.submit, acts.submit, acts.take),
+        life=acts.deliver,
+    ),
+    ProductFlow(
+        name="guarded: deliver a long text", before=in_turn(acts.submit_long_text, acts.take), life=acts.deliver
+    ),
+    ProductFlow(
+        name="guarded: deliver a long text, busy at its second part",
+        script=(None, ModelBusy, None),
+        before=in_turn(acts.submit_long_text, acts.take),
+        life=acts.deliver,
+        ends=("completed", "failed"),
+    ),
 )
-"""With a breaker and permits before the model."""
+"""With a breaker, a flight and permits before the model."""
+
+FALLBACKS = (
+    ProductFlow(name="fallback: deliver", before=in_turn(acts.submit, acts.take), life=acts.deliver),
+    ProductFlow(
+        name="fallback: deliver two equal texts",
+        before=in_turn(acts.submit, acts.submit, acts.take),
+        life=acts.deliver,
+    ),
+)
+"""Behind a guarded model that is always busy."""
 
 
 @dataclass(kw_only=True)

@@ -11,6 +11,7 @@ tables to the lab.
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from isolane.breaker import KEPT_S
@@ -25,6 +26,7 @@ from tests.faults.lab import (
     Case,
     cache_key_of,
     fingerprint_of,
+    parts_in,
     score_of,
 )
 
@@ -34,6 +36,7 @@ WITHOUT_A_LETTER = frozenset({"timed_out", ModelRefused.code, InputTooLong.code}
 """Why a task may fail without anybody having to look at its message."""
 _WORK = (Status.PENDING, Status.PROCESSING)
 _OPEN = (*_WORK, Status.IN_REVIEW)
+_PARTS = ("score-part#", "score-summary#")
 _FIXED = ("owner", "kind", "fingerprint", "created_at_ms", "nonce")
 
 
@@ -76,7 +79,7 @@ def the_model_is_asked_once_an_attempt(case: Case) -> None:
     """
     won = _attempts(case)
     for text, times in Counter(case.asked).items():
-        most = won[fingerprint_of(text)]
+        most = sum(won[fingerprint_of(whole)] for whole in case.texts if text in (whole, *parts_in(whole)))
         _require(times <= most, f"the model was asked {times} times in {most} attempts")
 
 
@@ -132,7 +135,9 @@ def the_cache_holds_results(case: Case) -> None:
     for change in case.changes:
         if change.table == "TasksTable" and change.after is not None and _is_scored(change.after):
             done.add(change.after["fingerprint"])
-        if change.table == "ValuesTable" and change.after is not None:
+        if change.table == "ValuesTable" and change.after is not None and "flight" not in change.after:
+            if change.key.startswith(_PARTS):
+                continue
             text = texts.get(change.key)
             _require(text is not None, "something is cached under a key of nobody's")
             assert text is not None
@@ -304,6 +309,26 @@ def _attempts_now(case: Case) -> list[Mapping[str, Any]]:
     return _workshop_rows(case, "attempt#")
 
 
+def one_call_a_flight(case: Case) -> None:
+    """A guarded model is asked about a text once for each flight, and a flight begins where no other one lives.
+
+    So it is asked once, unless who flew has died or failed.
+    """
+    flights: Counter[str] = Counter()
+    for change in case.changes:
+        if change.table == "ValuesTable" and change.after is not None and "flight" in change.after:
+            flights[change.key] += 1
+            _require(change.before is None or _is_over(change.before, change.at_ms), "two flights at once")
+    for text in case.texts:
+        times, most = max(case.asked.count(part) for part in parts_in(text)), flights[cache_key_of(text)]
+        _require(not flights or times <= most, f"the model was asked {times} times in {most} flights")
+
+
+def no_part_is_paid_twice(case: Case) -> None:
+    """The model is never asked about a part whose score is kept."""
+    _require(not case.paid_twice, "a part was paid for that was there")
+
+
 PROMISES: tuple[Promise, ...] = (
     terminal_once,
     moves_are_legal,
@@ -326,6 +351,8 @@ PROMISES: tuple[Promise, ...] = (
     rejections_are_counted_once,
     nobody_is_told_full_where_it_was_not,
     reservations_were_told_as_they_are_recorded,
+    one_call_a_flight,
+    no_part_is_paid_twice,
 )
 
 
@@ -338,6 +365,11 @@ def check(case: Case, *, promises: Iterable[Promise] = PROMISES) -> None:
 def _require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise Broken(otherwise)
+
+
+def _is_over(row: Mapping[str, Any], at_ms: int) -> bool:
+    """Whether a flight has lapsed by then, or a value expired."""
+    return bool(row.get("flight_until_ms", row["expires_at"] * 1000) <= at_ms)
 
 
 def _rows_of(case: Case, *, kind: str) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
@@ -393,6 +425,11 @@ def _may_claim(before: Task, after: Task, move: Move) -> bool:
     return free and lasts and after.claim != before.claim and not before.overdue(move.asked_ms)
 
 
+def _may_be_claimed_or_told(before: Task, after: Task, move: Move) -> bool:
+    """Another claim, or its progress told under this one."""
+    return _may_claim(before, after, move) or replace(before, progress=after.progress) == after
+
+
 def _by_its_holder(before: Task, after: Task, _move: Move) -> bool:
     return before.claim == after.claim
 
@@ -429,7 +466,7 @@ def _always(_before: Task, _after: Task, _move: Move) -> bool:
 
 _MOVES: dict[tuple[Status, Status], Callable[[Task, Task, Move], bool]] = {
     (Status.PENDING, Status.PROCESSING): _may_claim,
-    (Status.PROCESSING, Status.PROCESSING): _may_claim,
+    (Status.PROCESSING, Status.PROCESSING): _may_be_claimed_or_told,
     (Status.PROCESSING, Status.PENDING): _always,
     (Status.PROCESSING, Status.COMPLETED): _by_its_holder,
     (Status.PROCESSING, Status.IN_REVIEW): _by_its_holder,

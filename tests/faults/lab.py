@@ -20,11 +20,12 @@ from typing import Any
 from isolane.deadline import Deadline
 from isolane.errors import Refused
 from isolane.json_edge import digest
-from isolane.model_errors import ModelError
+from isolane.model_errors import ModelBusy, ModelError
 from isolane.observability import logger
 from isolane.task import Status, as_json, text_name
 from scoring.api import KIND
 from scoring.cache import cache_key
+from scoring.kept import KeptScores
 from scoring.prompt import Form, Prompt
 from scoring.score import Score
 from scoring.scorers import ModelScorer, Scorer
@@ -74,13 +75,15 @@ class Answered:
 class Case:
     """One run of one flow: what it is about, and the evidence that the invariants judge."""
 
-    texts: tuple[str, str]
-    """What is asked for, and another body."""
+    texts: tuple[str, str, str]
+    """What is asked for, another body, and a text in two parts."""
     key: str
     script: Sequence[Step]
     """What the model does, each time it is asked; the last goes on for ever."""
     asked: list[str] = field(default_factory=list)
     """The texts that the model was asked about."""
+    paid_twice: list[str] = field(default_factory=list)
+    """Those whose score was kept already."""
     asked_ms: list[int] = field(default_factory=list)
     """When, for each of them."""
     answers: list[Answered] = field(default_factory=list)
@@ -151,20 +154,32 @@ class Model:
         return Score(score=score_of(text), dimensions={"all": score_of(text)}, comments=("Fine.",))
 
     def _ask(self, text: str) -> None:
-        self._lab.case.asked.append(text)
+        case = self._lab.case
+        if kept_scores(self._lab).find([text], scorer=self.name, form=Form.PART):
+            case.paid_twice.append(text)
+        case.asked.append(text)
         self._lab.case.asked_ms.append(int(self._lab.clock() * 1000))
 
 
 class PromptedModel:
-    """The same behind a prompt: a scorer over it is a model's, so that a breaker and permits guard it."""
+    """The same behind a prompt: a scorer over it is a model's, so that a breaker, a flight and permits guard it."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
 
     def ask(self, prompt: Prompt, *, deadline: Deadline) -> str:
         text = "\n".join(prompt.user.splitlines()[1:-1])
+        if text.startswith("Part 1: "):
+            return json.dumps(verdict(0, nonce=prompt.nonce))  # of a summary only the comments count
         score = self._model.score(text, deadline=deadline)
         return json.dumps(verdict(score.score, nonce=prompt.nonce))
+
+
+class BusyModel:
+    """A model that never answers, so that the next of the chain has to."""
+
+    def ask(self, prompt: Prompt, *, deadline: Deadline) -> str:  # noqa: ARG002 - it says no at once
+        raise ModelBusy
 
 
 @dataclass(kw_only=True)
@@ -188,11 +203,13 @@ class Seat:
             "MAX_RETRIES": str(MAX_ATTEMPTS - 1),
             "MODEL_CONCURRENCY": str(PERMITS),
         }
-        return Application(world, scorers=(self._scorer,), changes=changes, sleep=lambda _: None)
+        return Application(world, scorers=self._scorers, changes=changes, sleep=lambda _: None)
 
     @property
-    def _scorer(self) -> Scorer:
-        return ModelScorer(self.model.name, PromptedModel(self.model)) if self.lab.guarded else self.model
+    def _scorers(self) -> tuple[Scorer, ...]:
+        if self.lab.falls_back:
+            return (ModelScorer("busy", BusyModel()), self.model)
+        return (ModelScorer(self.model.name, PromptedModel(self.model)) if self.lab.guarded else self.model,)
 
     def submit(self, case: Case, *, key: str | None = None, text: str | None = None) -> Answered:
         """A caller's POST /score."""
@@ -274,14 +291,16 @@ class Lab:
     suffix: str = "lab"
     guarded: bool = False
     """Whether the model has a breaker and permits; without, each flow is four calls shorter."""
+    falls_back: bool = False
+    """Whether the model is the second of its chain, behind one that is guarded and always busy."""
     case: Case = field(init=False)
     _passed_s: float = 0.0
     """The last step of time."""
 
     @classmethod
-    def furnished(cls, *, guarded: bool = False) -> "Lab":
+    def furnished(cls, *, guarded: bool = False, falls_back: bool = False) -> "Lab":
         """With its tables and queues made; only inside `mock_aws`."""
-        lab = cls(guarded=guarded, suffix="guarded-lab" if guarded else "lab")  # both may be there at once
+        lab = cls(guarded=guarded, falls_back=falls_back, suffix="guarded-lab" if guarded else "lab")
         logger().setLevel("CRITICAL")  # thousands of lives, each of which goes wrong on purpose
         lab.aws.app.world.make_tables()
         for table in lab.tables:
@@ -336,7 +355,8 @@ class Lab:
         self._passed_s = 0.0
         for seat in (self.aws, *self.seats):
             seat.model.turn = None
-        texts = f"{opening}Text {number}: rivers shape the land.", f"Text {number}, another one."
+        short = f"{opening}Text {number}: rivers shape the land.", f"Text {number}, another one."
+        texts = *short, long_text(number)
         self.case = Case(texts=texts, key=f"key-{number}", script=script)
         return self.case
 
@@ -382,8 +402,24 @@ class Lab:
         return (name for name in names if payloads.kept(name) is not None)
 
 
+def long_text(number: int) -> str:
+    """A text in two parts, each a paragraph of its own and of one length."""
+    return "\n\n".join(f"Part {part} of text {number}. ".ljust(4_000, "x") for part in ("a", "b"))
+
+
+def parts_in(text: str) -> list[str]:
+    """The parts that it is scored in."""
+    return text.split("\n\n")
+
+
+def kept_scores(lab: "Lab") -> KeptScores:
+    return KeptScores(values=lab.aws.app.world.values, owner=OWNER)
+
+
 def score_of(text: str) -> int:
     """The one right score of a text."""
+    if len(parts_in(text)) > 1:  # of one length: half up, without a weight
+        return (sum(map(score_of, parts_in(text))) * 2 + 2) // 4
     return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) % 101
 
 

@@ -319,4 +319,28 @@ MUTATIONS = (
         new="OR #reserved >= :zero)",
         aim=(_RACES, "-k", "smaller"),
     ),
+    Mutation(
+        name="a flight is boarded over a living one",
+        stands_for="F10: equal texts at once are each paid for",
+        path="layers/isolane/isolane/flight.py",
+        old='NOTHING_THERE = "(attribute_not_exists(#key) OR #expires_at <= :now_s)"',
+        new='NOTHING_THERE = "(attribute_not_exists(#value) OR #expires_at <= :now_s)"',
+        aim=(_RACES, "-k", "equal"),
+    ),
+    Mutation(
+        name="a flight that fails is not given up",
+        stands_for="E4: capacity that nobody gives back until its lease lapses",
+        path="layers/isolane/isolane/flight.py",
+        old="if isinstance(found, Flight) and not found.landed:",
+        new="if isinstance(found, Flight) and found.landed:",
+        aim=("tests/contract/test_flight.py", "-k", "moto"),
+    ),
+    Mutation(
+        name="a part's score is not kept",
+        stands_for="F10: a redelivery pays for what was paid",
+        path="functions/scoring/parts.py",
+        old="        self.kept.keep(text, score, scorer=self.name, form=form)\n",
+        new="",
+        aim=("tests/contract/test_long_texts.py", "-k", "moto and twice"),
+    ),
 )

@@ -183,8 +183,20 @@ GUARDED_RACES = (
         actors={"A": acts.deliver, "B": acts.deliver},
         ends=("completed", "failed"),
     ),
+    Meeting(
+        name="guarded: two equal texts",
+        before=_TAKEN,
+        actors={"A": acts.deliver, "B": in_turn(acts.submit, acts.poll_and_deliver)},
+        dying=("A",),
+    ),
+    Meeting(
+        name="guarded: two deliveries of a long text, one lapses",
+        before=in_turn(acts.submit_long_text, acts.take),
+        actors={"A": acts.deliver, "B": acts.deliver},
+        time=CLAIM_S + 4,
+    ),
 )
-"""With a breaker and one permit before the model."""
+"""With a breaker, a flight and one permit before the model."""
 
 _THREE_TAKEN = acts.reserve("others", seats=3)
 

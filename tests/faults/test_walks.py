@@ -6,7 +6,7 @@ import pytest
 
 from tests.faults.crash_walk import ANSWERS, CONFLICTS, DEATHS, LOST_ANSWERS, REFUSALS, crash_walk, empty_pages
 from tests.faults.faults import Delay, Fault, LoseAnswer
-from tests.faults.flows import DELIVERIES, FLOWS, GUARDED, ProductFlow, Walk
+from tests.faults.flows import DELIVERIES, FALLBACKS, FLOWS, GUARDED, ProductFlow, Walk
 from tests.faults.invariants import nothing_was_wasted
 from tests.faults.lab import CLAIM_S, Lab
 from tests.faults.results import Results
@@ -32,6 +32,14 @@ def test_whatever_befalls_a_call_the_promises_are_kept(flow: ProductFlow, lab: L
 def test_whatever_befalls_a_call_before_a_guarded_model(flow: ProductFlow, guarded_lab: Lab, results: Results) -> None:
     walk = Walk(flow=flow, lab=guarded_lab, name=flow.name)
     report = crash_walk(walk, faults=faults(guarded_lab), keys=lambda _: guarded_lab.keys)
+    results.add(report.row())
+    report.check()
+
+
+@pytest.mark.parametrize("flow", FALLBACKS, ids=lambda flow: flow.name)
+def test_whatever_befalls_a_call_of_a_chain(flow: ProductFlow, fallback_lab: Lab, results: Results) -> None:
+    walk = Walk(flow=flow, lab=fallback_lab, name=flow.name)
+    report = crash_walk(walk, faults=faults(fallback_lab), keys=lambda _: fallback_lab.keys)
     results.add(report.row())
     report.check()
 
