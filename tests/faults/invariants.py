@@ -213,11 +213,10 @@ def permits_add_up(case: Case) -> None:
 
 
 def a_lease_asks_once(case: Case) -> None:
-    """A guarded model is asked at most once for each lease that was given."""
+    """A guarded model is asked at most once for each lease that was given, and of a long text once about each part."""
     given = max((row["fence"] for _, row in _rows_of(case, kind="permits")), default=None)
-    _require(
-        given is None or len(case.asked) <= given, f"the model was asked {len(case.asked)} times on {given} leases"
-    )
+    asked = sum(max(map(case.asked.count, parts_in(text))) for text in case.texts)
+    _require(given is None or asked <= given, f"the model was asked {asked} times on {given} leases")
 
 
 def an_open_breaker_is_left_alone(case: Case) -> None:

@@ -300,7 +300,8 @@ class Lab:
     @classmethod
     def furnished(cls, *, guarded: bool = False, falls_back: bool = False) -> "Lab":
         """With its tables and queues made; only inside `mock_aws`."""
-        lab = cls(guarded=guarded, falls_back=falls_back, suffix="guarded-lab" if guarded else "lab")
+        kind = "fallback" if falls_back else "guarded" if guarded else "lab"
+        lab = cls(suffix=kind, guarded=guarded, falls_back=falls_back)
         logger().setLevel("CRITICAL")  # thousands of lives, each of which goes wrong on purpose
         lab.aws.app.world.make_tables()
         for table in lab.tables:
