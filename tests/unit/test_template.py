@@ -34,7 +34,7 @@ each_place = pytest.mark.parametrize("place", PLACES)
 
 
 def test_there_is_something_to_hold() -> None:
-    assert FUNCTIONS == ["DeadLetters", "OperationsApi", "ReservationsApi", "ScoringApi", "ScoringWorker"]
+    assert FUNCTIONS == ["DeadLetters", "ObjectsApi", "OperationsApi", "ReservationsApi", "ScoringApi", "ScoringWorker"]
     assert [name for name, _ in SERVED] == ["DeadLetters", "ScoringWorker"]
     assert PLACES == ["default", "local", "localstack"]
 

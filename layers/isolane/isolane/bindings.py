@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from isolane.aws.models import Models
     from isolane.aws.parameters import Parameters
     from isolane.breaker import Breaker
+    from isolane.objects import Objects
     from isolane.permits import Permits
     from isolane.rate_limit import RateLimit
     from isolane.reservations import Reservations
@@ -110,6 +111,12 @@ class Bindings:
         from isolane.reservations import Reservations  # noqa: PLC0415 - only where seats are reserved
 
         return Reservations(self.state)
+
+    @functools.cached_property
+    def objects(self) -> Objects:
+        from isolane.objects import Objects  # noqa: PLC0415 - only where there are any
+
+        return Objects(self.state, self.values.table)
 
     @functools.cached_property
     def score_queue(self) -> Queue:
