@@ -121,6 +121,16 @@ def resize(capacity: int) -> Do:
     return lambda _lab, case, seat: case.note(seat.resize(capacity))
 
 
+def next_value(key: str | None = None) -> Do:
+    """A caller takes the next value of a counter."""
+    return lambda _lab, case, seat: case.note(seat.next_value(key=key))
+
+
+def join(who: str, key: str | None = None) -> Do:
+    """Somebody enters a room."""
+    return lambda _lab, case, seat: case.note(seat.join(who, key=key))
+
+
 def wait(seconds: float) -> Do:
     """Time passes."""
     return lambda lab, _case, _seat: lab.pass_time(seconds)
