@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import objects.api
 import operations.api
 import operations.dead_letters
 import operations.sweeper
@@ -19,6 +20,7 @@ from isolane.aws.queue import Queue
 from isolane.bindings import Bindings
 from isolane.breaker import Breaker
 from isolane.deadline import Deadline
+from isolane.objects import Objects
 from isolane.permits import Permits
 from isolane.reservations import Reservations
 from scoring.scorers import Scorer
@@ -55,8 +57,10 @@ class Application:
         self.bindings.permits = Permits(self.world.state, self.world.clock)
         self.bindings.breaker = Breaker(self.world.state, clock=self.world.clock)
         self.bindings.reservations = Reservations(self.world.state, self.world.clock, self.sleep)
+        self.bindings.objects = Objects(self.world.state, self.world.values.table, self.world.clock, self.sleep)
         self.api: Api = scoring.api.build(self.bindings)
         self.workshops: Api = reservations.api.build(self.bindings)
+        self.named_objects: Api = objects.api.build(self.bindings)
         self.worker = scoring.worker.build(self.bindings, scorers=self.scorers, sleep=self.sleep)
         self.operations: Api = operations.api.build(self.bindings)
         self.dead_letters, self.burial = operations.dead_letters.build(self.bindings)

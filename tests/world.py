@@ -13,6 +13,7 @@ from isolane.aws.queue import Queue
 from isolane.aws.table import Table
 from isolane.callers import Callers
 from isolane.kv import Values
+from isolane.objects import Objects
 from isolane.payloads import Payloads
 from isolane.reservations import Reservations
 from isolane.settings import Settings
@@ -84,6 +85,10 @@ class World:
     @property
     def reservations(self) -> Reservations:
         return Reservations(self.state, self.clock)
+
+    @property
+    def objects(self) -> Objects:
+        return Objects(self.state, self.table("ValuesTable"), self.clock)
 
     def callers(self, *, allow_anonymous: bool = False) -> Callers:
         return Callers(self.state, allow_anonymous, self.clock)

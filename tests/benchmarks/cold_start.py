@@ -31,6 +31,7 @@ CASES = {
     "scoring.api": (["dynamodb", "sqs"], OURS.format(module="scoring.api", make="build")),
     "scoring.worker": (["dynamodb", "sqs"], OURS.format(module="scoring.worker", make="build")),
     "reservations.api": (["dynamodb"], OURS.format(module="reservations.api", make="build")),
+    "objects.api": (["dynamodb"], OURS.format(module="objects.api", make="build")),
     "operations.api": (["dynamodb"], OURS.format(module="operations.api", make="build")),
     "operations.dead_letters": (["dynamodb", "sqs"], OURS.format(module="operations.dead_letters", make="build")),
 }

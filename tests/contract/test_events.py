@@ -27,11 +27,13 @@ CODES = {
     "operations-api.bad-verdict": (400, "invalid_request"),
     "reservations-api.too-many-seats": (400, "invalid_reservation"),
     "reservations-api.bad-name": (400, "invalid_workshop_name"),
+    "objects-api.nobody": (400, "invalid_request"),
 }
 APIS: dict[str, Callable[[Application], Api]] = {
     "scoring-api": lambda app: app.api,
     "operations-api": lambda app: operations.api.build(app.bindings),
     "reservations-api": lambda app: app.workshops,
+    "objects-api": lambda app: app.named_objects,
 }
 
 

@@ -21,9 +21,11 @@ from tests.world import World
 # With halves of surrogate pairs, which no UTF-8 has in it but a hand-made event may.
 odd = st.text(st.characters(codec=None), max_size=20) | st.just("a" * 3_000) | st.none()
 filled = [path.replace("{taskId}", "a" * 32).replace("{name}", "python") for path in openapi.DOCUMENT["paths"]]
-paths = st.sampled_from(filled) | st.builds(str.__add__, st.sampled_from(["/tasks/", "/workshops/"]), st.text())
+paths = st.sampled_from(filled) | st.builds(
+    str.__add__, st.sampled_from(["/tasks/", "/workshops/", "/rooms/", "/counters/"]), st.text()
+)
 names = st.sampled_from(["Idempotency-Key", "Prefer", "Authorization", "Content-Type"])
-questions = st.sampled_from(["taskId", "wait", "limit", "cursor", "status", "kind"])
+questions = st.sampled_from(["taskId", "wait", "limit", "cursor", "status", "kind", "who"])
 fields = st.sampled_from(["text", "callbackUrl", "requestId", "seats", "capacity", "x"])
 bodies = st.dictionaries(fields, odd | st.integers()).map(json.dumps)
 events = st.fixed_dictionaries(
@@ -48,7 +50,7 @@ def apis() -> Iterator[list[Api]]:
         world = World(made.__getitem__)
         world.make_tables()
         app = Application(world, changes={"BUCKET": world.make_bucket().name})
-        yield [app.api, operations.api.build(app.bindings), app.workshops]
+        yield [app.api, operations.api.build(app.bindings), app.workshops, app.named_objects]
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])

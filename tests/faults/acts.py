@@ -146,6 +146,16 @@ def die_in_flight(lab: Lab, case: Case, _seat: Seat) -> None:
     lab.aws.app.bindings.flights.board(cache_key_of(case.text), holder="another", lease_s=CLAIM_S)
 
 
+def next_value(key: str | None = None) -> Do:
+    """A caller takes the next value of a counter."""
+    return lambda _lab, case, seat: case.note(seat.next_value(key=key))
+
+
+def join(who: str, key: str | None = None) -> Do:
+    """Somebody enters a room."""
+    return lambda _lab, case, seat: case.note(seat.join(who, key=key))
+
+
 def wait(seconds: float) -> Do:
     """Time passes."""
     return lambda lab, _case, _seat: lab.pass_time(seconds)

@@ -187,7 +187,28 @@ REVIEWERS = (
         ends=("failed",),
     ),
 )
-FLOWS = (*SUBMITS, *DELIVERIES, *CALLERS, *REVIEWERS, *RESERVATIONS)
+_NEXT = acts.next_value("mine")
+OBJECTS = (
+    ProductFlow(name="next value", life=acts.next_value(), ends=NO_TASK),
+    ProductFlow(name="next value, by command", life=_NEXT, after=_NEXT, ends=NO_TASK),
+    ProductFlow(name="next value, once more", before=_NEXT, life=acts.next_value("again"), after=_NEXT, ends=NO_TASK),
+    ProductFlow(name="next value, asked for again", before=_NEXT, life=_NEXT, after=_NEXT, ends=NO_TASK),
+    ProductFlow(
+        name="join a room, by command",
+        before=acts.join("ann"),
+        life=acts.join("tom", "mine"),
+        after=acts.join("tom", "mine"),
+        ends=NO_TASK,
+    ),
+    ProductFlow(
+        name="join a room that one is in, by command",
+        before=acts.join("tom"),
+        life=acts.join("tom", "mine"),
+        after=acts.join("tom", "mine"),
+        ends=NO_TASK,
+    ),
+)
+FLOWS = (*SUBMITS, *DELIVERIES, *CALLERS, *REVIEWERS, *RESERVATIONS, *OBJECTS)
 
 GUARDED = (
     ProductFlow(name="guarded: deliver", before=in_turn(acts.submit, acts.take), life=acts.deliver),

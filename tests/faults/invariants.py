@@ -136,7 +136,7 @@ def the_cache_holds_results(case: Case) -> None:
         if change.table == "TasksTable" and change.after is not None and _is_scored(change.after):
             done.add(change.after["fingerprint"])
         if change.table == "ValuesTable" and change.after is not None and "flight" not in change.after:
-            if change.key.startswith(_PARTS):
+            if change.key.startswith((*_PARTS, "command#")):
                 continue
             text = texts.get(change.key)
             _require(text is not None, "something is cached under a key of nobody's")
@@ -328,6 +328,58 @@ def no_part_is_paid_twice(case: Case) -> None:
     _require(not case.paid_twice, "a part was paid for that was there")
 
 
+# Named objects
+
+
+def an_object_changes_one_version_at_a_time(case: Case) -> None:
+    """Each version is made of the one before it, and none is written over another."""
+    for change in _object_changes(case):
+        _require(change.after is not None, "an object was lost")
+        assert change.after is not None
+        before = change.before["version"] if change.before is not None else 0
+        _require(change.after["version"] == before + 1, "a version was left out, or written twice")
+
+
+def no_value_twice_and_none_left_out(case: Case) -> None:
+    """A counter's values are told to one call each, or to one command; those of commands are all told."""
+    told: dict[int, set[str]] = {}
+    for number, answer in enumerate(case.answers):
+        if answer.status == 200 and answer.asked.startswith("next"):
+            caller = answer.asked if answer.asked != "next None" else f"call {number}"
+            told.setdefault(answer.body["value"], set()).add(caller)
+    _require(all(len(callers) == 1 for callers in told.values()), "a value was given out twice")
+    commands = [caller for callers in told.values() for caller in callers if caller.startswith("next")]
+    _require(len(commands) == len(set(commands)), "a command was carried out twice")
+    values = [json.loads(row["state"])["value"] for row in _objects_now(case, "Tickets")]
+    _require(set(told) <= set(range(1, max(values, default=0) + 1)), "a value was told that was not given out")
+
+
+def a_command_is_answered_the_same_again(case: Case) -> None:
+    """And only the first answer is not told as a replay."""
+    for asked in {answer.asked for answer in case.answers if answer.asked.startswith(("next ", "join "))}:
+        bodies = [answer.body for answer in case.answers if answer.asked == asked and answer.status == 200]
+        if not asked.endswith(" None"):
+            _require(all(body == bodies[0] for body in bodies), "a command was answered in two ways")
+
+
+def members_are_there_once(case: Case) -> None:
+    """A room has nobody twice, and everybody who was told to be in it; who came in is among those that it is told."""
+    members = [who for row in _objects_now(case, "Room") for who in json.loads(row["state"])["members"]]
+    _require(len(members) == len(set(members)), "somebody is in a room twice")
+    told = [answer for answer in case.answers if answer.asked.startswith("join") and answer.status == 200]
+    _require(all(set(a.body["members"]) <= set(members) for a in told), "somebody was told to be in a room, and is not")
+    _require(all(a.who in a.body["members"] for a in told), "somebody came in, and was told of a room without them")
+
+
+def _object_changes(case: Case) -> list[Change]:
+    return [change for change in case.changes if change.key.startswith("object#")]
+
+
+def _objects_now(case: Case, kind: str) -> list[Mapping[str, Any]]:
+    rows = case.rows("StateTable").items()
+    return [row for key, row in rows if key.startswith(f"object#{kind}#")]
+
+
 PROMISES: tuple[Promise, ...] = (
     terminal_once,
     moves_are_legal,
@@ -352,6 +404,10 @@ PROMISES: tuple[Promise, ...] = (
     reservations_were_told_as_they_are_recorded,
     one_call_a_flight,
     no_part_is_paid_twice,
+    an_object_changes_one_version_at_a_time,
+    no_value_twice_and_none_left_out,
+    a_command_is_answered_the_same_again,
+    members_are_there_once,
 )
 
 

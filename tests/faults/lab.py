@@ -13,7 +13,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -63,12 +63,13 @@ Step = Callable[..., ModelError] | None
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """An answer of the API that reached its caller; `text` is what it had asked to score."""
+    """An answer of the API that reached its caller; `text` is what it had asked to score, `who` whom it had let in."""
 
     asked: str
     status: int
     body: Mapping[str, Any]
     text: str | None = None
+    who: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -271,6 +272,19 @@ class Seat:
     def resize(self, capacity: int) -> Answered:
         """An admin's PUT /workshops/{name}."""
         return self._call("resize", "PUT", WORKSHOP, body={"capacity": capacity}, api=self.app.workshops)
+
+    def next_value(self, *, key: str | None = None) -> Answered:
+        """A caller's POST /counters/{name}/next."""
+        headers = {"Idempotency-Key": key} if key is not None else {}
+        asked, path = f"next {key}", "/counters/tickets/next"
+        return self._call(asked, "POST", path, headers=headers, api=self.app.named_objects)
+
+    def join(self, who: str, *, key: str | None = None) -> Answered:
+        """A caller's POST /rooms/{name}/join."""
+        headers, query = {"Idempotency-Key": key} if key is not None else {}, {"who": who}
+        asked, path = f"join {key}", "/rooms/lobby/join"
+        api = self.app.named_objects
+        return replace(self._call(asked, "POST", path, headers=headers, query=query, api=api), who=who)
 
     def _call(self, asked: str, method: str, path: str, *, text: str | None = None, **more: Any) -> Answered:
         answer = self.app.call(method, path, **more)

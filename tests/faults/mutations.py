@@ -29,6 +29,7 @@ class Mutation:
 _TASKS = "layers/isolane/isolane/tasks.py"
 _TASK = "layers/isolane/isolane/task.py"
 _DELIVERY = "layers/isolane/isolane/delivery.py"
+_OBJECTS = "layers/isolane/isolane/objects.py"
 _RESERVATIONS = "layers/isolane/isolane/reservations.py"
 _SUBMISSIONS = "layers/isolane/isolane/submissions.py"
 
@@ -342,5 +343,37 @@ MUTATIONS = (
         old="        self.kept.keep(text, score, scorer=self.name, form=form)\n",
         new="",
         aim=("tests/contract/test_long_texts.py", "-k", "moto and twice"),
+    ),
+    Mutation(
+        name="an object is written whatever its version",
+        stands_for="E19, B19: two writers both succeed",
+        path=_OBJECTS,
+        old='THE_SAME_VERSION = "#version = :seen"',
+        new='THE_SAME_VERSION = "#version >= :seen"',
+        aim=(_RACES, "-k", "commands and value"),
+    ),
+    Mutation(
+        name="state is created over what is there",
+        stands_for="A15: a stale run writes last",
+        path=_OBJECTS,
+        old='NEW = "attribute_not_exists(#pk)"',
+        new='NEW = "(attribute_not_exists(#pk) OR attribute_exists(#pk))"',
+        aim=(_RACES, "-k", "two and value"),
+    ),
+    Mutation(
+        name="a command is carried out again",
+        stands_for="B9: a change sent again counts again",
+        path=_OBJECTS,
+        old="attribute_not_exists(#key) OR #expires_at <= :now_s",
+        new="attribute_not_exists(#key) OR #expires_at >= :now_s",
+        aim=(_RACES, "-k", "sent"),
+    ),
+    Mutation(
+        name="a command's answer is kept for any call",
+        stands_for="D5: another payload under the same key",
+        path=_OBJECTS,
+        old='if command["fingerprint"] != call.fingerprint:',
+        new='if not command["fingerprint"]:',
+        aim=(_RACES, "-k", "calls"),
     ),
 )

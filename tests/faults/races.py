@@ -268,7 +268,39 @@ WORKSHOP_RACES = (
         actors={"A": acts.give_back("others"), "B": acts.resize(1)},
     ),
 )
-RACES = (*TASK_RACES, *(replace(meeting, ends=NO_TASK) for meeting in WORKSHOP_RACES))
+OBJECT_RACES = (
+    Meeting(
+        name="two take the next value",
+        actors={"A": acts.next_value(), "B": acts.next_value()},
+        dying=("A",),
+    ),
+    Meeting(
+        name="two commands take the next value",
+        before=acts.next_value(),
+        actors={"A": acts.next_value("a"), "B": acts.next_value("b")},
+        dying=("A",),
+    ),
+    Meeting(
+        name="one command is sent twice",
+        actors={"A": acts.next_value("a"), "B": acts.next_value("a")},
+        dying=("A", "B"),
+    ),
+    Meeting(
+        name="one command is sent twice, and nothing changes",
+        before=acts.join("tom"),
+        actors={"A": acts.join("tom", "a"), "B": acts.join("tom", "a")},
+    ),
+    Meeting(
+        name="one command for two calls",
+        actors={"A": acts.join("tom", "a"), "B": acts.join("ann", "a")},
+    ),
+    Meeting(
+        name="one command is sent twice, another call between",
+        before=acts.join("tom"),
+        actors={"A": acts.join("tom", "a"), "B": in_turn(acts.join("ann"), acts.join("tom", "a"))},
+    ),
+)
+RACES = (*TASK_RACES, *(replace(meeting, ends=NO_TASK) for meeting in (*WORKSHOP_RACES, *OBJECT_RACES)))
 
 CROWDS = (
     Meeting(
@@ -279,6 +311,15 @@ CROWDS = (
             "B": in_turn(acts.reserve("second", seats=2), acts.give_back("second")),
             "C": in_turn(acts.give_back("others"), acts.reserve("first", seats=1)),
             "D": in_turn(acts.resize(3), acts.resize(6)),
+        },
+        ends=NO_TASK,
+    ),
+    Meeting(
+        name="three take values, two of them by one command",
+        actors={
+            "A": in_turn(acts.next_value("a"), acts.next_value("c")),
+            "B": in_turn(acts.next_value(), acts.next_value("a")),
+            "C": in_turn(acts.next_value("c"), acts.next_value("a")),
         },
         ends=NO_TASK,
     ),

@@ -1,4 +1,4 @@
-"""Reservations where calls meet others, are refused, or are not answered: decided in time, or told to come again."""
+"""Reservations and objects whose calls meet others, or are not answered: decided in time, or told to come again."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pytest
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from isolane.aws.transaction import Put, transact
 from isolane.deadline import Deadline
 from isolane.errors import Contended, TransactionRefused, Unavailable
+from isolane.objects import Objects
 from isolane.reservations import Reservation, Reservations
 from isolane.workshop import Decision
+from objects.tickets import Tickets
 from tests.faults.calls import Call
-from tests.faults.clients import connect
+from tests.faults.clients import connect, new_client
 from tests.faults.failing_client import Plan, Process, at
-from tests.faults.faults import CancelTransaction, Conflict, Fault, LoseAnswer, Refuse
+from tests.faults.faults import CancelTransaction, Conflict, Deliver, Fault, LoseAnswer, Refuse
 from tests.faults.quick import quick_moto
 from tests.faults.wire import Reason, WireError
 from tests.world import Clock, World
@@ -181,3 +185,84 @@ def test_full_beside_a_conflict_is_a_fact_and_recorded_as_one(world: World) -> N
     made, operations = under(world, at(1, both), partial(reserve, world, "request-1"))
     assert made.attempt.decision is Decision.REJECTED
     assert operations == ["TransactWriteItems", "TransactWriteItems"]
+
+
+# Named objects
+
+
+def take(world: World, command: str | None = None) -> int:
+    return world.objects.get(Tickets, "counter:1", command=command).next()
+
+
+@pytest.mark.parametrize("command", [None, "call-1"])
+@pytest.mark.parametrize("how", ["reset", "timeout", "server error"])
+def test_a_change_whose_answer_was_lost_inside_one_call_is_made_once(
+    world: World, command: str | None, how: Any
+) -> None:
+    value, _ = under(world, at(2, LoseAnswer(how=how, retry=True)), partial(take, world, command))
+    assert value == 1
+    assert world.objects.get(Tickets, "counter:1").value == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoseAnswerAndBeOvertaken(LoseAnswer):
+    """The call is applied, its answer is lost, and before it is sent again somebody else has changed the item."""
+
+    retry: bool | None = True
+    happens: Callable[[], object]
+
+    def on_send(self, call: Call, request: AWSPreparedRequest, deliver: Deliver) -> AWSResponse | None:
+        def applied_and_overtaken() -> AWSResponse:
+            answer = deliver()
+            self.happens()
+            return answer
+
+        return super().on_send(call, request, applied_and_overtaken)
+
+
+def somebody_else(world: World) -> World:
+    """The same tables, by a client of another process."""
+    client = new_client("dynamodb", signed=False)
+    return World(lambda _: client, clock=world.clock, suffix=world.suffix)
+
+
+def test_a_change_that_was_lost_and_overtaken_is_told_as_unknown_and_never_made_twice(world: World) -> None:
+    fault = LoseAnswerAndBeOvertaken(happens=partial(take, somebody_else(world)))
+    with pytest.raises(Unavailable):
+        under(world, at(2, fault), partial(take, world))
+    assert world.objects.get(Tickets, "counter:1").value == 2, "one for each of the two"
+
+
+def test_by_a_command_it_is_known_all_the_same(world: World) -> None:
+    fault = LoseAnswerAndBeOvertaken(happens=partial(take, somebody_else(world)))
+    value, _ = under(world, at(2, fault), partial(take, world, "call-1"))
+    assert (value, world.objects.get(Tickets, "counter:1").value) == (1, 2)
+    assert take(world, "call-1") == 1
+
+
+@pytest.mark.parametrize("command", [None, "call-1"])
+def test_an_object_that_is_always_busy_is_told_as_that_after_3_seconds(world: World, command: str | None) -> None:
+    clock = Clock()
+    objects = Objects(world.state, world.values.table, world.clock, clock.advance)
+    deadline, began_s = Deadline.after(25, clock=clock), clock()
+    with pytest.raises(Contended):
+        under(
+            world,
+            lambda _: Conflict(),
+            lambda: objects.get(Tickets, "counter:1", command=command, deadline=deadline).next(),
+        )
+    assert clock() - began_s == pytest.approx(3)
+    assert world.objects.get(Tickets, "counter:1").value == 0
+
+
+def test_whatever_happens_to_the_store_the_next_call_sees_what_is_there(world: World) -> None:
+    """No error leaves an old copy behind (E19): there is none."""
+    objects = Objects(world.state, world.values.table, world.clock)
+    with pytest.raises(Unavailable):
+        under(
+            world,
+            at(2, LoseAnswer(how="timeout", retry=False)),
+            lambda: objects.get(Tickets, "counter:1").next(),
+        )
+    take(somebody_else(world))
+    assert objects.get(Tickets, "counter:1").next() == 3

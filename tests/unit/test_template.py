@@ -39,7 +39,15 @@ each_place = pytest.mark.parametrize("place", PLACES)
 
 
 def test_there_is_something_to_hold() -> None:
-    assert FUNCTIONS == ["DeadLetters", "OperationsApi", "ReservationsApi", "ScoringApi", "ScoringWorker", "Sweeper"]
+    assert FUNCTIONS == [
+        "DeadLetters",
+        "ObjectsApi",
+        "OperationsApi",
+        "ReservationsApi",
+        "ScoringApi",
+        "ScoringWorker",
+        "Sweeper",
+    ]
     assert [name for name, _ in SERVED] == ["DeadLetters", "ScoringWorker"]
     assert PLACES == ["default", "local", "localstack"]
 

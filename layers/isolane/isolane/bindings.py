@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from isolane.aws.parameters import Parameters
     from isolane.breaker import Breaker
     from isolane.flight import Flights
+    from isolane.objects import Objects
     from isolane.permits import Permits
     from isolane.rate_limit import RateLimit
     from isolane.reservations import Reservations
@@ -118,6 +119,12 @@ class Bindings:
         from isolane.flight import Flights  # noqa: PLC0415 - only where models are called
 
         return Flights(self.values)
+
+    @functools.cached_property
+    def objects(self) -> Objects:
+        from isolane.objects import Objects  # noqa: PLC0415 - only where there are any
+
+        return Objects(self.state, self.values.table)
 
     @functools.cached_property
     def score_queue(self) -> Queue:

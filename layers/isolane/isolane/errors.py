@@ -163,10 +163,12 @@ class ConditionFailed(IsolaneError):
 
     code = "condition_failed"
 
-    def __init__(self, *, found: Mapping[str, Any] | None) -> None:
+    def __init__(self, *, found: Mapping[str, Any] | None, sent_again: bool = False) -> None:
         super().__init__()
         self.found = found
         """The item as the store saw it when it refused; None where there is none."""
+        self.sent_again = sent_again
+        """Whether the write had been sent before: what refused it may be what it has done itself."""
 
 
 class TransactionRefused(IsolaneError):
@@ -185,6 +187,11 @@ class Contended(IsolaneError):
 
     code = "contended"
     retryable = True
+
+    def __init__(self, message: str | None = None, *, sent_again: bool = False) -> None:
+        super().__init__(message)
+        self.sent_again = sent_again
+        """Whether what was refused had been sent before, and may have been applied then."""
 
 
 class Unavailable(IsolaneError):

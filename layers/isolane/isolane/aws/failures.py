@@ -45,12 +45,13 @@ def in_our_words() -> Iterator[None]:
 def _translated(error: ClientError) -> Exception:
     code = error.response.get("Error", {}).get("Code", "")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    sent_again = error.response.get("ResponseMetadata", {}).get("RetryAttempts", 0) > 0
     if code == "ConditionalCheckFailedException":
-        return ConditionFailed(found=_image(error.response))
+        return ConditionFailed(found=_image(error.response), sent_again=sent_again)
     if code == "TransactionCanceledException":
         return _canceled(error)
     if code in _CONTENDED:
-        return Contended()
+        return Contended(sent_again=sent_again)
     if code in _THROTTLED or status >= 500:
         return Unavailable(f"A service refused for now ({code}).")
     return error

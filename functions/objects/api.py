@@ -1,0 +1,99 @@
+"""Rooms and counters: named objects over HTTP, by example."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+from isolane.api import Answer, Api, Request
+from isolane.bindings import Bindings
+from isolane.errors import InvalidRequest
+from isolane.objects import Called
+from isolane.submissions import LONGEST_KEY
+from objects.room import Room
+from objects.tickets import Tickets
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_LONGEST_WHO = 64
+
+
+class NamedObjects:
+    """The handlers, over the objects."""
+
+    def __init__(self, app: Bindings) -> None:
+        self._app = app
+
+    def join(self, request: Request, *, room: str) -> Answer:
+        called = self._call(request, Room, _room(room), "join", _who(request))
+        return _answer(called, {"room": room, "members": called.value})
+
+    def room(self, request: Request, *, room: str) -> Answer:
+        members = self._app.objects.get(Room, _room(room), deadline=request.deadline).members
+        return Answer(body={"room": room, "members": members})
+
+    def next(self, request: Request, *, counter: str) -> Answer:
+        called = self._call(request, Tickets, _counter(counter), "next")
+        return _answer(called, {"counter": counter, "value": called.value})
+
+    def counter(self, request: Request, *, counter: str) -> Answer:
+        value = self._app.objects.get(Tickets, _counter(counter), deadline=request.deadline).value
+        return Answer(body={"counter": counter, "value": value})
+
+    def _call(self, request: Request, kind: type, name: str, method: str, *args: Any) -> Called:
+        return self._app.objects.call(kind, name, method, *args, command=_command(request), deadline=request.deadline)
+
+
+def _answer(called: Called, body: dict[str, Any]) -> Answer:
+    return Answer(body=body, headers={"Idempotent-Replayed": "true"} if called.replayed else {})
+
+
+def _room(name: str) -> str:
+    return f"room:{_checked(name)}"
+
+
+def _counter(name: str) -> str:
+    return f"counter:{_checked(name)}"
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise InvalidRequest("A name has 1 to 64 letters, digits, - and _, and begins with neither of the latter.")
+    return name
+
+
+def _who(request: Request) -> str:
+    who = request.query.get("who", "")
+    if not 0 < len(who) <= _LONGEST_WHO:
+        raise InvalidRequest(f"who has 1 to {_LONGEST_WHO} characters.")
+    return who
+
+
+def _command(request: Request) -> str | None:
+    """The caller's Idempotency-Key, which is nobody else's."""
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    if not 0 < len(key) <= LONGEST_KEY:
+        raise InvalidRequest(f"An Idempotency-Key has 1 to {LONGEST_KEY} characters.")
+    return f"{len(request.caller.name)}:{request.caller.name}:{key}"
+
+
+def build(app: Bindings) -> Api:
+    """The routes of this function."""
+    objects, api = NamedObjects(app), Api(callers=app.callers, posts=app.posts)
+    api.route("POST", "/rooms/<room>/join", objects.join)
+    api.route("GET", "/rooms/<room>", objects.room)
+    api.route("POST", "/counters/<counter>/next", objects.next)
+    api.route("GET", "/counters/<counter>", objects.counter)
+    return api
+
+
+@functools.cache
+def _api() -> Api:
+    return build(Bindings.from_env())
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """What Lambda calls."""
+    return _api()(event, context)
