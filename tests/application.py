@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import objects.alarms
 import objects.api
 import operations.api
 import operations.dead_letters
@@ -51,16 +53,21 @@ class Application:
         self.queue = self.world.make_queue("scores", VisibilityTimeout="60")
         self.dead = self.world.make_queue("dead-letters")
         self.world.make_bucket()
+        self.alarms = self.world.make_queue("alarms", VisibilityTimeout="60")
+        self.failed_alarms = self.world.make_queue("failed-alarms")
         self.bindings = Bindings(self._settings(), make_client=self.world.client)
         self.bindings.tasks = self.world.tasks
         self.bindings.values = self.world.values
         self.bindings.permits = Permits(self.world.state, self.world.clock)
         self.bindings.breaker = Breaker(self.world.state, clock=self.world.clock)
         self.bindings.reservations = Reservations(self.world.state, self.world.clock, self.sleep)
-        self.bindings.objects = Objects(self.world.state, self.world.values.table, self.world.clock, self.sleep)
+        self.bindings.objects = Objects(
+            self.world.state, self.world.values.table, self.world.clock, self.sleep, self.bindings.alarms
+        )
         self.api: Api = scoring.api.build(self.bindings)
         self.workshops: Api = reservations.api.build(self.bindings)
         self.named_objects: Api = objects.api.build(self.bindings)
+        self.ringing, self.alarm_consumer = objects.alarms.build(self.bindings)
         self.worker = scoring.worker.build(self.bindings, scorers=self.scorers, sleep=self.sleep)
         self.operations: Api = operations.api.build(self.bindings)
         self.dead_letters, self.burial = operations.dead_letters.build(self.bindings)
@@ -74,6 +81,8 @@ class Application:
             "BUCKET": self.world.bucket_name,
             "SCORE_QUEUE_URL": self.queue.url,
             "SCORE_DEAD_LETTER_QUEUE_URL": self.dead.url,
+            "ALARM_QUEUE_URL": self.alarms.url,
+            "ALARM_DEAD_LETTER_QUEUE_URL": self.failed_alarms.url,
             "ALLOW_ANONYMOUS": "true",
         }
         return settings(**{**names, **self.changes})
@@ -114,6 +123,12 @@ class Application:
     def sweep(self, *, left_s: float = 50) -> None:
         """One run of the sweeper."""
         self.sweeper.sweep(deadline=Deadline.after(left_s))
+
+    def ring(self, records: list[dict[str, Any]]) -> dict[str, Any]:
+        """A batch to the function behind the queue of alarms."""
+        deadline = Deadline.after(30)
+        handle = functools.partial(self.ringing.ring, deadline=deadline)
+        return self.alarm_consumer.consume({"Records": records}, handle, deadline=deadline)
 
     def letters(self) -> list[dict[str, Any]]:
         """The dead letters that are kept."""

@@ -10,9 +10,12 @@ from isolane.api import Answer, Api, Request
 from isolane.bindings import Bindings
 from isolane.errors import InvalidRequest
 from isolane.objects import Called
+from isolane.shapes import Shape
 from isolane.submissions import LONGEST_KEY
+from isolane.task import timestamp
 from objects.room import Room
 from objects.tickets import Tickets
+from web import document
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _LONGEST_WHO = 64
@@ -29,8 +32,15 @@ class NamedObjects:
         return _answer(called, {"room": room, "members": called.value})
 
     def room(self, request: Request, *, room: str) -> Answer:
-        members = self._app.objects.get(Room, _room(room), deadline=request.deadline).members
-        return Answer(body={"room": room, "members": members})
+        state = self._app.objects.get(Room, _room(room), deadline=request.deadline).look()
+        return Answer(body={"room": room, **_as_json(state)})
+
+    def close(self, request: Request, *, room: str) -> Answer:
+        name, body = _room(room), request.json_object()
+        _shape().check(body)
+        at_ms = self._app.objects.now_ms() + int(body["afterSeconds"]) * 1000
+        self._app.objects.get(Room, name, deadline=request.deadline).close_at(at_ms)
+        return Answer(body={"room": room, "closingAt": timestamp(at_ms)})
 
     def next(self, request: Request, *, counter: str) -> Answer:
         called = self._call(request, Tickets, _counter(counter), "next")
@@ -46,6 +56,17 @@ class NamedObjects:
 
 def _answer(called: Called, body: dict[str, Any]) -> Answer:
     return Answer(body=body, headers={"Idempotent-Replayed": "true"} if called.replayed else {})
+
+
+def _as_json(state: dict[str, Any]) -> dict[str, Any]:
+    """A room's state; what does not apply is left out."""
+    closing = {"closingAt": timestamp(state["alarm_at_ms"])} if state["alarm_at_ms"] is not None else {}
+    return {"members": state["members"], **({"closed": True} if state["closed"] else {}), **closing}
+
+
+@functools.cache
+def _shape() -> Shape:
+    return Shape("ClosingRequest", schemas=document.schemas())
 
 
 def _room(name: str) -> str:
@@ -84,6 +105,7 @@ def build(app: Bindings) -> Api:
     objects, api = NamedObjects(app), Api(callers=app.callers, posts=app.posts)
     api.route("POST", "/rooms/<room>/join", objects.join)
     api.route("GET", "/rooms/<room>", objects.room)
+    api.route("PUT", "/rooms/<room>/closing", objects.close)
     api.route("POST", "/counters/<counter>/next", objects.next)
     api.route("GET", "/counters/<counter>", objects.counter)
     return api

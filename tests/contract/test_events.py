@@ -55,7 +55,7 @@ def of(function: str) -> list[str]:
 
 def test_every_function_has_a_good_event_and_a_bad_one() -> None:
     functions = {name.partition(".")[0] for name in EVENTS}
-    assert functions == {*APIS, "scoring-worker", "dead-letters", "sweeper"}
+    assert functions == {*APIS, "scoring-worker", "dead-letters", "sweeper", "object-alarms"}
     assert all(len(of(function)) >= 2 for function in functions)
 
 
@@ -103,3 +103,10 @@ def test_a_dead_letter_is_kept_with_its_reason(app: Application, name: str, reas
     app.bury(EVENTS[name]["Records"])
     (row,) = app.letters()
     assert (row["reason"], row["body"]) == (reason, EVENTS[name]["Records"][0]["body"])
+
+
+def test_an_alarm_of_nobodys_does_nothing_and_one_of_no_kind_is_put_aside(app: Application) -> None:
+    for name, aside in (("object-alarms.nobodys", 0), ("object-alarms.of-no-object", 1)):
+        assert app.ring(EVENTS[name]["Records"]) == {"batchItemFailures": []}
+        letters: Any = app.failed_alarms.client.receive_message(QueueUrl=app.failed_alarms.url)
+        assert len(letters.get("Messages", [])) == aside

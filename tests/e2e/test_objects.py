@@ -6,10 +6,12 @@ import time
 import uuid
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import pytest
 
 from tests.e2e.client import Answer, Client
+from tests.waiting import wait_until
 
 CALLERS = 64
 LONGEST_S = 30
@@ -93,3 +95,25 @@ def test_who_may_not_ask_and_what_is_not_there(api: Client) -> None:
     assert api.call("DELETE", "/rooms/1001").headers["allow"] == "GET"
     assert api.call("GET", "/counters/1001/next").code == "method_not_allowed"
     assert api.call("GET", "/rooms/1001/members").code == "not_found"
+
+
+def test_a_room_closes_at_its_time_and_not_before(api: Client) -> None:
+    room, now_s = new_name(), time.time()
+    join(api, room, "tom")
+    answer = api.call("PUT", f"/rooms/{room}/closing", body={"afterSeconds": 4})
+    closing_s = datetime.fromisoformat(answer.json["closingAt"]).timestamp()
+    assert (answer.status, answer.json["room"]) == (200, room)
+    assert closing_s == pytest.approx(now_s + 4, abs=3)
+    assert api.call("GET", f"/rooms/{room}").json["closingAt"] == answer.json["closingAt"]
+    closed = wait_until(lambda: "closed" in api.call("GET", f"/rooms/{room}").json, description="closed", timeout_s=60)
+    assert closed
+    assert time.time() >= closing_s
+    assert api.call("GET", f"/rooms/{room}").json == {"room": room, "members": ["tom"], "closed": True}
+    refused = join(api, room, "ann")
+    assert (refused.status, refused.code) == (409, "room_closed")
+
+
+@pytest.mark.parametrize("after", [-1, 1.5, "4", None, 31_622_401])
+def test_a_room_closes_after_a_number_of_seconds(api: Client, after: object) -> None:
+    answer = api.call("PUT", f"/rooms/{new_name()}/closing", body={"afterSeconds": after})
+    assert (answer.status, answer.code) == (400, "invalid_request")

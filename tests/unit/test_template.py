@@ -29,6 +29,7 @@ from tests.world import settings
 
 FUNCTIONS = sorted(of_type(FUNCTION))
 QUEUES = of_type("AWS::SQS::Queue")
+DEAD_LETTERS = {"ScoreQueue": "ScoreDeadLetterQueue", "AlarmQueue": "AlarmDeadLetterQueue"}
 TABLES = of_type("AWS::DynamoDB::Table")
 SERVED = [(name, event) for name in FUNCTIONS for event in events(name, kind="SQS")]
 ANSWERING = [name for name in FUNCTIONS if events(name, kind="Api")]
@@ -41,6 +42,7 @@ each_place = pytest.mark.parametrize("place", PLACES)
 def test_there_is_something_to_hold() -> None:
     assert FUNCTIONS == [
         "DeadLetters",
+        "ObjectAlarms",
         "ObjectsApi",
         "OperationsApi",
         "ReservationsApi",
@@ -48,7 +50,7 @@ def test_there_is_something_to_hold() -> None:
         "ScoringWorker",
         "Sweeper",
     ]
-    assert [name for name, _ in SERVED] == ["DeadLetters", "ScoringWorker"]
+    assert [name for name, _ in SERVED] == ["DeadLetters", "ObjectAlarms", "ScoringWorker"]
     assert PLACES == ["default", "local", "localstack"]
 
 
@@ -81,10 +83,11 @@ def test_a_batch_is_as_large_as_the_pool_that_works_on_it() -> None:
 
 
 def test_redrive_is_a_backstop_and_leads_to_a_queue_that_exists() -> None:
-    redrive = QUEUES["ScoreQueue"]["Properties"]["RedrivePolicy"]
-    assert redrive["maxReceiveCount"] == 1000
-    assert target(redrive["deadLetterTargetArn"]) == "ScoreDeadLetterQueue"
-    assert redrive["deadLetterTargetArn"]["Fn::GetAtt"][1] == "Arn"
+    for name, dead_letters in DEAD_LETTERS.items():
+        redrive = QUEUES[name]["Properties"]["RedrivePolicy"]
+        assert redrive["maxReceiveCount"] == 1000
+        assert target(redrive["deadLetterTargetArn"]) == dead_letters
+        assert redrive["deadLetterTargetArn"]["Fn::GetAtt"][1] == "Arn"
 
 
 def test_every_queue_that_a_function_serves_has_a_redrive_or_is_where_one_leads() -> None:
@@ -99,7 +102,7 @@ def test_every_queue_that_a_function_serves_has_a_redrive_or_is_where_one_leads(
 
 def test_dead_letters_are_kept_longer_than_the_messages_of_the_queue() -> None:
     kept_s = {name: queue["Properties"]["MessageRetentionPeriod"] for name, queue in QUEUES.items()}
-    assert kept_s["ScoreDeadLetterQueue"] > kept_s["ScoreQueue"]
+    assert all(kept_s[dead_letters] > kept_s[name] for name, dead_letters in DEAD_LETTERS.items())
 
 
 @pytest.mark.parametrize("function", ANSWERING)

@@ -23,6 +23,7 @@ from isolane.tasks import Tasks
 if TYPE_CHECKING:
     from botocore.config import Config
 
+    from isolane.alarms import Alarms
     from isolane.aws.bucket import Bucket
     from isolane.aws.metrics import Metrics
     from isolane.aws.models import Models
@@ -124,7 +125,21 @@ class Bindings:
     def objects(self) -> Objects:
         from isolane.objects import Objects  # noqa: PLC0415 - only where there are any
 
-        return Objects(self.state, self.values.table)
+        return Objects(self.state, self.values.table, alarms=self.alarms)
+
+    @functools.cached_property
+    def alarms(self) -> Alarms:
+        from isolane.alarms import Alarms  # noqa: PLC0415 - the same
+
+        return Alarms(self.state, self.alarm_queue)
+
+    @functools.cached_property
+    def alarm_queue(self) -> Queue:
+        return Queue(self._sqs, self.settings.alarm_queue_url)
+
+    @functools.cached_property
+    def alarm_dead_letters(self) -> Queue:
+        return Queue(self._sqs, self.settings.alarm_dead_letter_queue_url)
 
     @functools.cached_property
     def score_queue(self) -> Queue:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 from uuid import uuid4
 
+from isolane.alarms import Alarm, Alarms, fields_of
 from isolane.aws.table import Item, Table, get_many
 from isolane.aws.transaction import Put, transact
 from isolane.contention import patience, persist
@@ -35,7 +36,7 @@ from isolane.errors import (
     Unavailable,
 )
 from isolane.json_edge import digest
-from isolane.object_state import answer_text, instance_of, text_of
+from isolane.object_state import ALARM, alarm_of, answer_text, instance_of, text_of
 
 T = TypeVar("T")
 
@@ -96,6 +97,10 @@ class _Ran:
     """The version that it ran on; 0 where there was none."""
     text: str | None
     """None where nothing has changed."""
+    alarm_at_ms: int | None
+    """When the alarm of the new state rings."""
+    alarm_is_new: bool
+    """Whether that is another time than before."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,11 @@ class Objects:
     clock: Callable[[], float] = time.time
     """Seconds since 1970."""
     sleep: Callable[[float], None] = time.sleep
+    alarms: Alarms | None = None
+    """Where alarms are made to ring; without, they are kept, and are the sweeper's."""
+
+    def now_ms(self) -> int:
+        return int(self.clock() * 1000)
 
     def get(self, kind: type[T], name: str, *, command: str | None = None, deadline: Deadline | None = None) -> T:
         """The object of that name: its methods can be called, and its attributes read, as if it were here.
@@ -133,11 +143,32 @@ class Objects:
         once = self._once if command is None else self._once_for_the_command
         return persist(lambda: once(call), until=patience(deadline), sleep=self.sleep)
 
+    def ring(self, kind: type, alarm: Alarm, *, deadline: Deadline | None = None) -> bool:
+        """Calls the object's method `alarm`; False, and nothing, where the alarm was deleted, moved, or has rung."""
+        call = _Call(kind, alarm.name, "alarm", (), {}, None)
+        return persist(lambda: self._ring(call, alarm), until=patience(deadline), sleep=self.sleep)
+
+    def _ring(self, call: _Call, alarm: Alarm) -> bool:
+        row = self.state.get(call.key)
+        if row is None or row.get(ALARM) != alarm.at_ms:
+            return False
+        ran = run(call, row, rings=True)
+        self._commit(call, ran)
+        self._wind(call, ran)
+        return True
+
     def _once(self, call: _Call) -> Called:
         ran = run(call, self.state.get(call.key))
         if ran.text is not None:
             self._commit(call, ran)
+            self._wind(call, ran)
         return Called(value=ran.value, replayed=False)
+
+    def _wind(self, call: _Call, ran: _Ran) -> None:
+        """Has a new alarm ring in time; where that fails, or is not reached, the sweeper does it."""
+        if self.alarms is not None and ran.alarm_is_new and ran.alarm_at_ms is not None:
+            alarm = Alarm(kind=call.kind.__name__, name=call.name, at_ms=ran.alarm_at_ms)
+            self.alarms.wind(alarm, now_ms=self.now_ms())
 
     def _once_for_the_command(self, call: _Call) -> Called:
         row, earlier = get_many([(self.state, call.key), (self.values, call.command_key)])
@@ -151,6 +182,7 @@ class Objects:
             if command is not None and command.found is not None:
                 return answered(call, command.found)
             raise Contended from None
+        self._wind(call, ran)
         return Called(value=ran.value, replayed=False)
 
     def _commit(self, call: _Call, ran: _Ran) -> None:
@@ -170,9 +202,8 @@ class Objects:
         if ran.text is None:
             return []
         row: Item = {**call.key, "version": ran.seen + 1, "commit": call.nonce, "state": ran.text}
-        return [
-            Put(self.state, row, when=THE_SAME_VERSION if ran.seen else NEW, values={"seen": ran.seen}),
-        ]
+        row |= fields_of(ran.alarm_at_ms)
+        return [Put(self.state, row, when=THE_SAME_VERSION if ran.seen else NEW, values={"seen": ran.seen})]
 
     def _remembering(self, call: _Call, ran: _Ran) -> Put:
         """The write of the command's answer, with which the change stands or falls."""
@@ -200,13 +231,24 @@ class _Stub:
         return self._call("__getattribute__", name).value
 
 
-def run(call: _Call, row: Mapping[str, Any] | None) -> _Ran:
-    """Runs the method on a copy of what was found, and says what it has made of it."""
+def run(call: _Call, row: Mapping[str, Any] | None, *, rings: bool = False) -> _Ran:
+    """Runs the method on a copy of what was found, and says what it has made of it.
+
+    Where it `rings`, the alarm is off before the method runs, so that the method may set it anew.
+    """
     instance: Any = instance_of(call.kind, row["state"] if row is not None else None)
-    before = text_of(instance)
+    before, alarm_before = text_of(instance), alarm_of(instance)
+    if rings:
+        setattr(instance, ALARM, None)
     value = getattr(instance, call.method)(*call.args, **call.kwargs)
-    after = text_of(instance)
-    return _Ran(value=value, seen=row["version"] if row is not None else 0, text=after if after != before else None)
+    after, alarm_after = text_of(instance), alarm_of(instance)
+    return _Ran(
+        value=value,
+        seen=row["version"] if row is not None else 0,
+        text=after if after != before else None,
+        alarm_at_ms=alarm_after,
+        alarm_is_new=alarm_after != alarm_before,
+    )
 
 
 def answered(call: _Call, command: Mapping[str, Any]) -> Called:

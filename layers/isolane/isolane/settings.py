@@ -33,6 +33,8 @@ class Settings:
     bucket: str = _setting("BUCKET")
     score_queue_url: str = _setting("SCORE_QUEUE_URL")
     score_dead_letter_queue_url: str = _setting("SCORE_DEAD_LETTER_QUEUE_URL")
+    alarm_queue_url: str = _setting("ALARM_QUEUE_URL", "")
+    alarm_dead_letter_queue_url: str = _setting("ALARM_DEAD_LETTER_QUEUE_URL", "")
     allow_anonymous: bool = _setting("ALLOW_ANONYMOUS", "false", read=_flag)
     """A caller without a token is user `local` with every role. For a laptop only."""
     scorer_chain: str = _setting("SCORER_CHAIN", "builtin")
