@@ -67,7 +67,16 @@ def _done(duty: Duty, *, deadline: Deadline) -> int:
 def build(app: Bindings) -> Sweeper:
     """The sweeper with the duties of this application."""
     unreviewed = Duty(name="unreviewed", due=lambda: due(app.tasks, REVIEWS), perform=app.tasks.settled)
-    return Sweeper([unreviewed])
+    return Sweeper([unreviewed, _alarms(app)])
+
+
+def _alarms(app: Bindings) -> Duty:
+    """Alarms of objects that come near, or whose message was never sent."""
+    return Duty(
+        name="alarms",
+        due=lambda: app.alarms.near(now_ms=app.objects.now_ms()),
+        perform=lambda item: app.alarms.send_near(item, now_ms=app.objects.now_ms()),
+    )
 
 
 @functools.cache

@@ -156,6 +156,22 @@ def join(who: str, key: str | None = None) -> Do:
     return lambda _lab, case, seat: case.note(seat.join(who, key=key))
 
 
+def close_room(after_s: int) -> Do:
+    """Somebody sets a room's alarm."""
+    return lambda _lab, case, seat: case.note(seat.close_room(after_s))
+
+
+def take_alarms(lab: Lab, case: Case, _seat: Seat) -> None:
+    """Lambda's poller receives the alarms that there are."""
+    lab.observe()
+    case.alarms = lab.receive_alarms()
+
+
+def ring(_lab: Lab, case: Case, seat: Seat) -> None:
+    """The function behind the queue of alarms gets what was taken."""
+    seat.ring(case.alarms)
+
+
 def wait(seconds: float) -> Do:
     """Time passes."""
     return lambda lab, _case, _seat: lab.pass_time(seconds)

@@ -208,7 +208,20 @@ OBJECTS = (
         ends=NO_TASK,
     ),
 )
-FLOWS = (*SUBMITS, *DELIVERIES, *CALLERS, *REVIEWERS, *RESERVATIONS, *OBJECTS)
+ALARM_IS_HERE = in_turn(acts.join("ann"), acts.close_room(5), acts.wait(6), acts.take_alarms)
+ALARMS = (
+    ProductFlow(name="set an alarm", life=acts.close_room(5), ends=NO_TASK),
+    ProductFlow(name="set an alarm for tomorrow", life=acts.close_room(86_400), ends=NO_TASK),
+    ProductFlow(name="move an alarm", before=acts.close_room(5), life=acts.close_room(60), ends=NO_TASK),
+    ProductFlow(name="an alarm rings", before=ALARM_IS_HERE, life=acts.ring, ends=NO_TASK),
+    ProductFlow(
+        name="the sweeper sends an alarm",
+        before=in_turn(acts.close_room(1_000), acts.wait(990)),
+        life=acts.sweep,
+        ends=NO_TASK,
+    ),
+)
+FLOWS = (*SUBMITS, *DELIVERIES, *CALLERS, *REVIEWERS, *RESERVATIONS, *OBJECTS, *ALARMS)
 
 GUARDED = (
     ProductFlow(name="guarded: deliver", before=in_turn(acts.submit, acts.take), life=acts.deliver),

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from isolane.alarms import DUE
 from isolane.deadline import Deadline
 from isolane.errors import Refused
 from isolane.json_edge import digest
@@ -95,6 +96,8 @@ class Case:
     """The same, for dead letters."""
     kept: frozenset[str] = frozenset()
     """The texts that are kept for reviewers, by name, at rest."""
+    alarms: list[dict[str, Any]] = field(default_factory=list)
+    """The same, for alarms of objects."""
     cached_before: bool = False
     """Whether the text's result was in the cache from the start."""
     _moves: list[Move] = field(default_factory=list, repr=False)
@@ -286,6 +289,16 @@ class Seat:
         api = self.app.named_objects
         return replace(self._call(asked, "POST", path, headers=headers, query=query, api=api), who=who)
 
+    def close_room(self, after_s: int) -> Answered:
+        """A caller's PUT /rooms/{name}/closing."""
+        body = {"afterSeconds": after_s}
+        return self._call("close", "PUT", "/rooms/lobby/closing", body=body, api=self.app.named_objects)
+
+    def ring(self, records: list[dict[str, Any]]) -> None:
+        """Alarms to their function, and what Lambda does with its answer."""
+        if records:
+            self._acknowledge(self.app.alarms, records, self.app.ring(records))
+
     def _call(self, asked: str, method: str, path: str, *, text: str | None = None, **more: Any) -> Answered:
         answer = self.app.call(method, path, **more)
         return Answered(asked=asked, status=answer["statusCode"], body=answer["json"], text=text)
@@ -395,20 +408,34 @@ class Lab:
     def receive_letters(self) -> list[dict[str, Any]]:
         return receive(self.aws.app.dead, most=3)
 
+    def receive_alarms(self) -> list[dict[str, Any]]:
+        return receive(self.aws.app.alarms, most=3)
+
     def rest(self) -> None:
-        """Delivers what there is, again and again as it becomes visible, until there is no message any more."""
+        """Delivers what there is, again and again as it becomes visible, until nothing is under way any more."""
         for number in range(_MOST_DELIVERIES):
             wait_s = seconds_until_seen()
-            if wait_s is None:
+            if wait_s is None and self._alarm_s() is None:
                 self.observe()
                 self.case.kept = frozenset(self._kept())
                 return
+            if wait_s is None:
+                self.pass_time(self._alarm_s() or 0.0)
+                self.aws.sweep()
+                continue
             if wait_s > 0:
                 # Later and later, as a busy poller may be: what is to wait a minute need not be seen sixty times.
                 self.pass_time(wait_s + 2**number / 10)
             self.aws.deliver(self.receive())
             self.aws.bury(self.receive_letters())
+            self.aws.ring(self.receive_alarms())
         raise AssertionError(f"not at rest after {_MOST_DELIVERIES} deliveries")
+
+    def _alarm_s(self) -> float | None:
+        """How long until the next alarm that only the sweeper knows of; None where there is none."""
+        self.observe()
+        times_s = [row["due_at"] for row in self.case.rows("StateTable").values() if row.get("due") == DUE]
+        return max(0.0, min(times_s) - self.clock()) if times_s else None
 
     def _kept(self) -> Iterator[str]:
         payloads = self.aws.app.bindings.payloads

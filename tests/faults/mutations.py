@@ -376,4 +376,20 @@ MUTATIONS = (
         new='if not command["fingerprint"]:',
         aim=(_RACES, "-k", "calls"),
     ),
+    Mutation(
+        name="an alarm that was moved rings all the same",
+        stands_for="E18: a compensation arrives late",
+        path=_OBJECTS,
+        old="if row is None or row.get(ALARM) != alarm.at_ms:",
+        new="if row is None or row.get(ALARM) is None:",
+        aim=(_RACES, "-k", "alarm and moving"),
+    ),
+    Mutation(
+        name="the sweeper forgets an alarm that was moved meanwhile",
+        stands_for="B2: deleted after somebody else has renewed it",
+        path="layers/isolane/isolane/alarms.py",
+        old='STILL_AT_THAT_TIME = "#alarm_at_ms = :at_ms"',
+        new='STILL_AT_THAT_TIME = "#alarm_at_ms >= :at_ms"',
+        aim=(_RACES, "-k", "sweeper and moving"),
+    ),
 )

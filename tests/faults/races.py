@@ -11,7 +11,7 @@ from isolane.reviews import LEASE_S
 from isolane.task import RESULT_S, UNFINISHED_S, UNREVIEWED_S
 from tests.faults import acts
 from tests.faults.acts import Do, as_actor, in_turn
-from tests.faults.flows import BUSY_FOR_A_WHILE, IN_REVIEW, NO_TASK
+from tests.faults.flows import ALARM_IS_HERE, BUSY_FOR_A_WHILE, IN_REVIEW, NO_TASK
 from tests.faults.invariants import Broken, check
 from tests.faults.lab import CLAIM_S, Case, Lab, Step
 from tests.faults.race import Outcomes, Race
@@ -300,7 +300,37 @@ OBJECT_RACES = (
         actors={"A": acts.join("tom", "a"), "B": in_turn(acts.join("ann"), acts.join("tom", "a"))},
     ),
 )
-RACES = (*TASK_RACES, *(replace(meeting, ends=NO_TASK) for meeting in (*WORKSHOP_RACES, *OBJECT_RACES)))
+ALARM_RACES = (
+    Meeting(
+        name="an alarm is delivered twice",
+        before=ALARM_IS_HERE,
+        actors={"A": acts.ring, "B": acts.ring},
+        dying=("A",),
+    ),
+    Meeting(
+        name="an alarm against moving it",
+        before=ALARM_IS_HERE,
+        actors={"A": acts.ring, "B": acts.close_room(60)},
+        dying=("A", "B"),
+    ),
+    Meeting(
+        name="an alarm against who comes in",
+        before=ALARM_IS_HERE,
+        actors={"A": acts.ring, "B": acts.join("tom", "b")},
+    ),
+    Meeting(
+        name="the sweeper against moving an alarm",
+        before=in_turn(acts.close_room(1_000), acts.wait(990)),
+        actors={"A": acts.sweep, "B": acts.close_room(2_000)},
+        dying=("A", "B"),
+    ),
+    Meeting(
+        name="the sweeper against an alarm",
+        before=ALARM_IS_HERE,
+        actors={"A": acts.sweep, "B": acts.ring},
+    ),
+)
+RACES = (*TASK_RACES, *(replace(meeting, ends=NO_TASK) for meeting in (*WORKSHOP_RACES, *OBJECT_RACES, *ALARM_RACES)))
 
 CROWDS = (
     Meeting(
