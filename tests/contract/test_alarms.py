@@ -103,11 +103,6 @@ def near(app: Application) -> list[Any]:
     return list(app.bindings.alarms.near(now_ms=now_ms(app)))
 
 
-def sweep(app: Application) -> None:
-    for item in near(app):
-        app.bindings.alarms.send_near(item, now_ms=now_ms(app))
-
-
 def test_an_alarm_that_is_due_is_a_message_and_rings_once(app: Application) -> None:
     at_ms = set_alarm(app, in_s=0)
     assert sent(app) == [{"kind": "Room", "name": LOBBY, "atMs": at_ms, "retries": 0}]
@@ -223,16 +218,26 @@ def test_a_message_that_is_no_alarm_is_put_aside(app: Application, body: str) ->
 def test_one_beyond_15_minutes_is_sent_by_the_sweeper_when_it_comes_near(app: Application) -> None:
     at_ms = set_alarm(app, in_s=86_400)
     app.world.clock.advance(86_400 - NEAR_S - 1)
-    sweep(app)
+    app.sweep()
     assert waiting(app) == 0
     app.world.clock.advance(1)
-    sweep(app)
+    app.sweep()
     assert waiting(app) == 1
-    sweep(app)
+    app.sweep()
     assert waiting(app) == 1, "it is on its way"
     app.world.clock.advance(NEAR_S)
     assert ring(app, at_ms) == []
     assert closed(app)
+
+
+def test_an_alarm_that_comes_near_costs_the_sweeper_three_calls(app: Application) -> None:
+    set_alarm(app, in_s=1_000)
+    app.world.clock.advance(1_000)
+    with counted(app.world.client("dynamodb"), app.world.client("sqs")) as calls:
+        app.sweep()
+        assert calls.operations == ["Query", "Query", "GetItem", "SendMessage", "UpdateItem"]
+        app.sweep()
+        assert calls.operations[5:] == ["Query", "Query"]
 
 
 def test_a_crash_between_commit_and_message_is_healed_by_the_sweeper(app: Application) -> None:
@@ -240,7 +245,7 @@ def test_a_crash_between_commit_and_message_is_healed_by_the_sweeper(app: Applic
     silent.get(Room, LOBBY).close_at(now_ms(app) + 10_000)
     assert waiting(app) == 0
     app.world.clock.advance(60)
-    sweep(app)
+    app.sweep()
     assert [each["name"] for each in sent(app)] == [LOBBY]
 
 

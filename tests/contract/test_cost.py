@@ -130,16 +130,16 @@ def test_a_verdict_is_one(app: Application, calls: Counted) -> None:
     assert spent(calls) == ["UpdateItem"]
 
 
-def test_a_sweep_is_one_where_nothing_is_due_and_two_with_one_for_each_where_something_is(
+def test_a_sweep_is_a_query_for_each_duty_and_what_is_due_of_reviews_one_read_and_one_write_each(
     app: Application, calls: Counted
 ) -> None:
     handed_over(app, texts=3)
     spent(calls)
     app.sweep()
-    assert spent(calls) == ["Query"]
+    assert spent(calls) == ["Query", "Query"]
     app.world.clock.advance(UNREVIEWED_S)
     app.sweep()
-    assert spent(calls) == ["Query", "BatchGetItem", *["UpdateItem"] * 3]
+    assert spent(calls) == ["Query", "BatchGetItem", *["UpdateItem"] * 3, "Query"]
 
 
 def test_a_status_row_in_review_stays_small(app: Application) -> None:
