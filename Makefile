@@ -11,7 +11,7 @@ export AWS_EC2_METADATA_DISABLED := true
 unexport AWS_PROFILE AWS_DEFAULT_PROFILE AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults mutants soak verify up down reset deploy logs token check format bench lock clean FORCE
+.PHONY: help demo test sam-local faults mutants soak verify up down reset deploy logs token check format bench lock clean FORCE
 
 help: ## this list
 	@echo "isolane: make TARGET [NAME=value …]"
@@ -22,6 +22,9 @@ demo: .venv/installed.lock ## deploy locally and score a text; TEXT=path scores 
 
 test: .venv/installed.lock ## run every test; ARGS=… goes to pytest, REQUIRE_ALL=1 leaves nothing out
 	@$(PY) -m pytest $(ARGS)
+
+sam-local: .venv/installed.lock ## every event in Lambda's runtime image, by Docker; EVENT=scoring-api.submit [DEBUG=5678] runs one
+	@$(PY) -m tests.environment.sam_local
 
 faults: .venv/installed.lock ## the fault lab: every crash point, every order of two, 2,000 random schedules; SCHEDULES=…
 	@$(PY) -m tests.faults.run

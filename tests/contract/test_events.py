@@ -1,39 +1,32 @@
-"""The events that ship with the project, through the handlers that they are for."""
+"""The events that ship with the project, through the handlers that they are for; so does `make sam-local`."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from moto import mock_aws
 
-import operations.api
 import operations.sweeper
 from isolane.api import Api
 from isolane.task import UNREVIEWED_S, Claimed, Problem, Status
 from tests.application import Application, Context
 from tests.environment import clients
-from tests.environment.places import ROOT
+from tests.events import Case, cases
+from tests.template import FUNCTION, of_type
 from tests.world import World
 
-EVENTS = {path.stem: json.loads(path.read_text()) for path in sorted((ROOT / "events").glob("*.json"))}
-CODES = {
-    "scoring-api.no-text": (400, "text_required"),
-    "scoring-api.bad-json": (400, "invalid_json"),
-    "scoring-api.unknown-task": (404, "task_not_found"),
-    "operations-api.nowhere": (404, "not_found"),
-    "operations-api.bad-verdict": (400, "invalid_request"),
-    "reservations-api.too-many-seats": (400, "invalid_reservation"),
-    "reservations-api.bad-name": (400, "invalid_workshop_name"),
-    "objects-api.nobody": (400, "invalid_request"),
-}
 APIS: dict[str, Callable[[Application], Api]] = {
     "scoring-api": lambda app: app.api,
-    "operations-api": lambda app: operations.api.build(app.bindings),
+    "operations-api": lambda app: app.operations,
     "reservations-api": lambda app: app.workshops,
     "objects-api": lambda app: app.named_objects,
+}
+QUEUES: dict[str, Callable[[Application, list[dict[str, Any]]], Any]] = {
+    "scoring-worker": Application.work,
+    "dead-letters": Application.bury,
+    "object-alarms": Application.ring,
 }
 
 
@@ -49,28 +42,31 @@ def app() -> Iterator[Application]:
         yield Application(world)
 
 
-def of(function: str) -> list[str]:
-    return [name for name in EVENTS if name.startswith(f"{function}.")]
+@pytest.mark.parametrize("function", of_type(FUNCTION))
+def test_every_function_has_two_events_or_more(function: str) -> None:
+    assert len([case for case in cases() if case.logical_name == function]) >= 2
 
 
-def test_every_function_has_a_good_event_and_a_bad_one() -> None:
-    functions = {name.partition(".")[0] for name in EVENTS}
-    assert functions == {*APIS, "scoring-worker", "dead-letters", "sweeper", "object-alarms"}
-    assert all(len(of(function)) >= 2 for function in functions)
+@pytest.mark.parametrize("function", APIS)
+def test_every_api_has_a_good_event_and_a_bad_one(function: str) -> None:
+    good = {case.expected["statusCode"] < 400 for case in cases(function)}
+    assert good == {True, False}
 
 
-@pytest.mark.parametrize("name", [name for function in APIS for name in of(function)])
-def test_an_api_event_gets_its_answer(app: Application, name: str) -> None:
-    api = APIS[name.partition(".")[0]](app)
-    answer = api(EVENTS[name], Context())
-    if name in CODES:
-        assert (answer["statusCode"], json.loads(answer["body"])["error"]) == CODES[name]
-    else:
-        assert answer["statusCode"] in {200, 201, 202}
+@pytest.mark.parametrize("case", [case for name in APIS for case in cases(name)], ids=lambda case: case.name)
+def test_an_api_event_gets_its_answer(app: Application, case: Case) -> None:
+    answer = APIS[case.function](app)(case.event, Context())
+    assert case.differences(answer) == []
 
 
-@pytest.mark.parametrize("name", of("sweeper"))
-def test_whatever_calls_the_sweeper_it_sweeps(app: Application, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("case", [case for name in QUEUES for case in cases(name)], ids=lambda case: case.name)
+def test_a_batch_gets_its_answer(app: Application, case: Case) -> None:
+    answer = QUEUES[case.function](app, case.event["Records"])
+    assert case.differences(answer) == []
+
+
+@pytest.mark.parametrize("case", cases("sweeper"), ids=lambda case: case.name)
+def test_whatever_calls_the_sweeper_it_sweeps(app: Application, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operations.sweeper, "_sweeper", lambda: app.sweeper)
     task = app.bindings.tasks.add(
         app.bindings.tasks.new(task_id="a" * 32, kind="score", owner="ann", fingerprint="f" * 64)
@@ -79,18 +75,15 @@ def test_whatever_calls_the_sweeper_it_sweeps(app: Application, name: str, monke
     assert isinstance(claim, Claimed)
     app.bindings.tasks.review(claim.task, reason=Problem(code="odd", message="Odd."), provisional=None)
     app.world.clock.advance(UNREVIEWED_S)
-    operations.sweeper.handler(EVENTS[name], Context(left_ms=50_000))
+    answer = operations.sweeper.handler(case.event, Context(left_ms=50_000))
+    assert case.differences(answer) == []
     swept = app.bindings.tasks.find(task.task_id)
     assert swept is not None
     assert (swept.status, swept.due) == (Status.FAILED, None)
 
 
-def test_a_worker_drops_a_message_that_is_nobodys_and_old(app: Application) -> None:
-    assert app.work(EVENTS["scoring-worker.nobodys-message"]["Records"]) == {"batchItemFailures": []}
-
-
 def test_a_poison_message_is_put_aside_by_the_worker(app: Application) -> None:
-    assert app.work(EVENTS["scoring-worker.poison"]["Records"]) == {"batchItemFailures": []}
+    app.work(Case("scoring-worker.poison").event["Records"])
     letters: Any = app.dead.client.receive_message(QueueUrl=app.dead.url)
     assert [letter["Body"] for letter in letters["Messages"]] == ["{bad"]
 
@@ -100,13 +93,34 @@ def test_a_poison_message_is_put_aside_by_the_worker(app: Application) -> None:
     [("dead-letters.with-a-reason", "invalid_json"), ("dead-letters.by-the-backstop", "received_too_often")],
 )
 def test_a_dead_letter_is_kept_with_its_reason(app: Application, name: str, reason: str) -> None:
-    app.bury(EVENTS[name]["Records"])
+    records = Case(name).event["Records"]
+    app.bury(records)
     (row,) = app.letters()
-    assert (row["reason"], row["body"]) == (reason, EVENTS[name]["Records"][0]["body"])
+    assert (row["reason"], row["body"]) == (reason, records[0]["body"])
 
 
 def test_an_alarm_of_nobodys_does_nothing_and_one_of_no_kind_is_put_aside(app: Application) -> None:
     for name, aside in (("object-alarms.nobodys", 0), ("object-alarms.of-no-object", 1)):
-        assert app.ring(EVENTS[name]["Records"]) == {"batchItemFailures": []}
+        assert app.ring(Case(name).event["Records"]) == {"batchItemFailures": []}
         letters: Any = app.failed_alarms.client.receive_message(QueueUrl=app.failed_alarms.url)
         assert len(letters.get("Messages", [])) == aside
+
+
+SUBMIT = Case("scoring-api.submit")
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ({}, None),
+        ({"statusCode": 200}, "answer.statusCode is 200, not 202"),
+        ({"body": "{}"}, "answer.body.attempt is '(absent)', not 0"),
+        ({"headers": {"Location": "somewhere"}}, "answer.headers.Retry-After is '(absent)', not '2'"),
+        ({"isBase64Encoded": 0}, "answer.isBase64Encoded is 0, not False"),
+        ({"errorMessage": "it broke"}, "answer.errorMessage is 'it broke', not '(absent)'"),
+    ],
+)
+def test_an_answer_that_differs_is_told_by_place(app: Application, change: dict[str, Any], difference: str) -> None:
+    answer = app.api(SUBMIT.event, Context())
+    differences = SUBMIT.differences({**answer, **change})
+    assert difference in differences if difference is not None else differences == []

@@ -18,6 +18,7 @@ from tests.environment import clients, stack
 from tests.environment.adapt import architecture
 from tests.environment.build import build
 from tests.environment.console import Problem, run, say
+from tests.environment.containers import from_inside
 from tests.environment.emulator import Emulator
 from tests.environment.fingerprint import fingerprint
 from tests.environment.places import ARTIFACTS, BUILT, LOCAL, ROOT, STACK_NAME
@@ -133,10 +134,11 @@ def standing_at(emulator: Emulator, *, name: str = STACK_NAME) -> tuple[stack.St
 
 
 def sam_environment(emulator: Emulator) -> dict[str, dict[str, str]]:
-    """Each function's variables as deployed, with physical names, by the function's logical name."""
+    """Each function's variables, by its logical name: as deployed, with AWS where a container finds it."""
     functions = clients.functions(emulator.url)
+    inside = {"AWS_ENDPOINT_URL": from_inside(emulator.url)}
     return {
-        logical: functions.get_function_configuration(FunctionName=physical)["Environment"]["Variables"]
+        logical: functions.get_function_configuration(FunctionName=physical)["Environment"]["Variables"] | inside
         for logical, physical in stack.physical_names(emulator.url, kind="AWS::Lambda::Function").items()
     }
 

@@ -1,0 +1,255 @@
+"""`make sam-local`: the functions in Lambda's own runtime image, over the tables and queues of the running local AWS.
+
+Every event goes through the real `sam local invoke` and gets the answer that lies beside it; then `sam local start-api`
+answers a round of calls. `EVENT=scoring-api.submit` runs one event and shows all that it says; `DEBUG=5678` beside it
+waits for a debugger on that port.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.client import Client
+from tests.environment import containers, door, sam
+from tests.environment.adapt import architecture
+from tests.environment.console import Problem, complain, say
+from tests.environment.deploy import Deployment, deploy, sam_environment
+from tests.environment.dynamodb_local import free_port
+from tests.environment.places import BUILT, LOCAL, ROOT
+from tests.environment.tools import tool, use
+from tests.environment.up import up
+from tests.events import Case, cases
+from tests.waiting import WaitedTooLong, wait_until
+
+IMAGE = f"public.ecr.aws/lambda/python:3.13-{architecture()}"
+LOG = LOCAL / "sam-local.log"
+VARIABLES = LOCAL / "sam-local-env.json"
+INVOKE_TIMEOUT_S = 180
+DEBUGGER = LOCAL / "debugger"
+INSIDE = "/tmp/lambci_debug_files"  # noqa: S108 - where sam local mounts the debugger, inside the container
+TEXT = "Rivers shape the land, because water carries soil."
+
+
+@dataclass
+class Report:
+    """What was tried, how it went, and how long it took."""
+
+    failed: list[str] = field(default_factory=list)
+
+    def check(self, name: str, attempt: Callable[[], list[str]]) -> None:
+        """Try one thing that tells where it differs from what it should be; say at once how it went."""
+        began_s = time.monotonic()
+        differences = attempt()
+        say(f"  {'ok' if not differences else 'DIFFERS':<8}{name:<44}{time.monotonic() - began_s:6.1f} s")
+        for difference in differences:
+            say(f"          {difference}")
+        if differences:
+            self.failed.append(name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamLocal:
+    """`sam local`, told where the tables and queues are, or not told."""
+
+    variables: Path | None
+
+    def command(self, name: str, *more: str) -> list[str]:
+        told = ("--env-vars", str(self.variables)) if self.variables is not None else ()
+        return sam.command(
+            [
+                *("local", name, *more, "--template-file", str(BUILT / "template.yaml")),
+                *("--skip-pull-image", *told, "--parameter-overrides", f"Architecture={architecture()}"),
+            ]
+        )
+
+    def answer(self, case: Case) -> Any:
+        """What the function answers to the event; what it says on the way goes to the log."""
+        command = self.command("invoke", case.logical_name, "--event", str(case.path))
+        with LOG.open("ab") as log:
+            ended = subprocess.run(
+                command,
+                env=surroundings(),
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                check=False,
+                timeout=INVOKE_TIMEOUT_S,
+            )
+        try:
+            return json.loads(ended.stdout)
+        except ValueError:
+            raise Problem(f"{case.name} got no answer from `sam local invoke`; its log is {LOG}.") from None
+
+    def show(self, case: Case, *, debug_port: str | None) -> int:
+        """The same, with all that is said on the terminal."""
+        more = debugging(debug_port) if debug_port is not None else ()
+        command = self.command("invoke", case.logical_name, "--event", str(case.path), *more)
+        return subprocess.run(command, env=surroundings(), cwd=ROOT, check=False).returncode
+
+    @contextmanager
+    def api(self) -> Iterator[Client]:
+        """The API as `sam local start-api` serves it."""
+        port = free_port()
+        with LOG.open("ab") as log:
+            server = subprocess.Popen(
+                self.command("start-api", "--port", str(port), "--warm-containers", "LAZY"),
+                env=surroundings(),
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            wait_until(lambda: _listens(port, server=server), description="sam local start-api listens", timeout_s=60)
+            yield Client(base_url=f"http://127.0.0.1:{port}")
+        finally:
+            server.send_signal(signal.SIGINT)  # it stops its containers on the way out
+            server.wait(timeout=60)
+
+
+def surroundings() -> dict[str, str]:
+    """The environment of `sam local`, which hands on what it finds there to the functions: no endpoint by accident."""
+    return {name: value for name, value in sam.surroundings(sam.NOWHERE).items() if name != "AWS_ENDPOINT_URL"}
+
+
+def _listens(port: int, *, server: "subprocess.Popen[bytes]") -> bool:
+    if server.poll() is not None:
+        raise Problem(f"`sam local start-api` ended at once; its log is {LOG}.")
+    with suppress(OSError):
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    return False
+
+
+def debugging(port: str) -> tuple[str, ...]:
+    """What makes the function wait for a debugger on that port; debugpy is fetched once."""
+    if not (DEBUGGER / "debugpy").exists():
+        platform = "aarch64" if architecture() == "arm64" else "x86_64"
+        wanted = ("--platform", f"manylinux_2_34_{platform}", "--platform", "any", "--python-version", "3.13")
+        pip = ("-m", "pip", "install", "-q", "--no-deps", "--only-binary", ":all:", "--target", str(DEBUGGER))
+        subprocess.run([sys.executable, *pip, *wanted, "debugpy"], check=True)
+    say(f"Waiting for a debugger on port {port}.")
+    start = f"{INSIDE}/debugpy --listen 0.0.0.0:{port} --wait-for-client"
+    return ("--debug-port", port, "--debugger-path", str(DEBUGGER), "--debug-args", start)
+
+
+def make_ready() -> None:
+    """See that Docker and the runtime's image are there; a tool beside the checkout may make both."""
+    image = containers.docker("image", "inspect", IMAGE)
+    maker = tool("lambda-python-image")
+    if image is None and maker is not None:
+        use(maker)
+        containers.host.cache_clear()
+    if containers.host() is None:
+        raise Problem("sam local runs the functions in Docker, and no Docker answers here.")
+
+
+def refuses(unknowing: SamLocal, case: Case) -> list[str]:
+    """Without an endpoint a function says what to pass, and does nothing."""
+    answer = unknowing.answer(case)
+    said = answer.get("errorMessage", "") if isinstance(answer, dict) else ""
+    wanted = ("AWS_ENDPOINT_URL", "EndpointUrl=", "--env-vars")
+    if all(word in said for word in wanted):
+        return []
+    return [f"the answer is {answer!r}, not a sentence that says what to pass"]
+
+
+def scored(api: Client) -> list[str]:
+    """A text that comes in by sam local is scored by the worker of the local AWS, and its result read by sam local."""
+    submitted = api.submit(f"{TEXT} {uuid.uuid4().hex}")
+    if submitted.status != 202:
+        return [f"POST /score answered {submitted.status}: {submitted.text}"]
+    done = api.wait(submitted.json["taskId"], timeout_s=60)
+    return [] if done["status"] == "completed" else [f"the task is {done}"]
+
+
+CALLS = (
+    ("GET", "/health", None, 200),
+    ("GET", "/tasks?limit=1", None, 200),
+    ("POST", "/score", b"{bad", 400),
+    ("PUT", "/score", b"{}", 405),
+    ("GET", "/result?taskId=nobody-made-this", None, 404),
+    ("GET", "/nowhere", None, 404),
+)
+"""A method, a path, a body, and the status that it must get."""
+
+
+def call(api: Client, method: str, path: str, *, body: bytes | None, status: int) -> list[str]:
+    answer = api.call(method, path, raw=body)
+    return [] if answer.status == status else [f"{answer.status}, not {status}: {answer.text}"]
+
+
+def variables(deployment: Deployment) -> dict[str, dict[str, str]]:
+    """Each function's variables, with a chain that nobody else has: scores are cached by chain, and submitting must not
+    be answered from what an earlier run left there."""
+    known = sam_environment(deployment.emulator)
+    return {name: {**variables, "SCORER_CHAIN": "builtin,builtin"} for name, variables in known.items()}
+
+
+def run_all(local: SamLocal) -> list[str]:
+    """Everything, one after another; the names of what failed."""
+    report = Report()
+    say("sam local invoke")
+    for case in cases():
+        report.check(case.name, lambda case=case: case.differences(local.answer(case)))  # type: ignore[misc]  # a default binds the loop's variable
+    first = cases()[0]
+    report.check("without an endpoint it refuses to start", lambda: refuses(SamLocal(variables=None), first))
+    say("sam local start-api")
+    with local.api() as api:
+        for method, path, body, status in CALLS:
+            report.check(
+                f"{method} {path}",
+                lambda method=method, path=path, body=body, status=status: call(  # type: ignore[misc]  # the same
+                    api, method, path, body=body, status=status
+                ),
+            )
+        report.check("a text is submitted, and scored", lambda: scored(api))
+    return report.failed
+
+
+def main() -> int:
+    """Run what EVENT names, or everything."""
+    try:
+        make_ready()
+        deployment = deploy(up())
+        LOG.unlink(missing_ok=True)
+        VARIABLES.write_text(json.dumps(variables(deployment), indent=2))
+        with door.opened(deployment.emulator.url, outside=containers.from_inside(deployment.emulator.url)):
+            return _run(SamLocal(variables=VARIABLES), event=os.environ.get("EVENT") or None)
+    except (Problem, WaitedTooLong) as problem:
+        return complain(problem if isinstance(problem, Problem) else Problem(str(problem)))
+
+
+def _run(local: SamLocal, *, event: str | None) -> int:
+    if event is not None:
+        return local.show(chosen(event), debug_port=os.environ.get("DEBUG") or None)
+    began_s = time.monotonic()
+    failed = run_all(local)
+    took_s = time.monotonic() - began_s
+    if failed:
+        raise Problem(f"{len(failed)} differ: {', '.join(failed)}. What the functions said is in {LOG}.")
+    say(f"sam local: all as expected, in {took_s:.0f} s.")
+    return 0
+
+
+def chosen(name: str) -> Case:
+    """The event of that name."""
+    names = [case.name for case in cases()]
+    if name not in names:
+        raise Problem(f"There is no event {name}; there are {', '.join(names)}.")
+    return Case(name)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
