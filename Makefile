@@ -11,17 +11,25 @@ export AWS_EC2_METADATA_DISABLED := true
 unexport AWS_PROFILE AWS_DEFAULT_PROFILE AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test sam-local faults mutants soak verify up down reset deploy logs token check format bench lock clean FORCE
+.PHONY: help demo test unit test-localstack sam-local faults mutants soak verify up down reset deploy build logs token check format bench lock clean FORCE
 
 help: ## this list
 	@echo "isolane: make TARGET [NAME=value …]"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-15s %s\n", $$1, $$2}' Makefile
 
 demo: .venv/installed.lock ## deploy locally and score a text; TEXT=path scores a text of yours
 	@$(PY) -m tests.environment.demo
 
 test: .venv/installed.lock ## run every test; ARGS=… goes to pytest, REQUIRE_ALL=1 leaves nothing out
 	@$(PY) -m pytest $(ARGS)
+
+unit: .venv/installed.lock ## only the tests that need nothing but Python
+	@$(PY) -m pytest tests/unit $(ARGS)
+
+test-localstack: .venv/installed.lock ## the integration and e2e suites on LocalStack, started by compose.yaml and stopped
+	@$(PY) -m tests.environment.localstack
+	@AWS_ENDPOINT_URL=$$(head -1 .local/localstack) $(PY) -m pytest tests/integration tests/e2e $(ARGS); \
+		status=$$?; $(PY) -m tests.environment.localstack --stop; exit $$status
 
 sam-local: .venv/installed.lock ## every event in Lambda's runtime image, by Docker; EVENT=scoring-api.submit [DEBUG=5678] runs one
 	@$(PY) -m tests.environment.sam_local
@@ -42,12 +50,17 @@ up: .venv/installed.lock ## start the local AWS and deploy to it; PORT=… takes
 	@$(PY) -m tests.environment.deploy
 
 down: ## stop what was started here; the data stay
+	@[ ! -x $(PY) ] || $(PY) -m tests.environment.localstack --stop
 	@[ ! -x $(PY) ] || $(PY) -m tests.environment.down
 
 reset: ## stop what was started here, and forget its data
+	@[ ! -x $(PY) ] || $(PY) -m tests.environment.localstack --stop
 	@[ ! -x $(PY) ] || $(PY) -m tests.environment.down --wipe
 
-deploy: up ## the same as up; PARAMETERS='Name=value …' sets parameters of template.yaml
+deploy: up ## the same as up; ENV=localstack starts and takes that, PARAMETERS='Name=value …' sets the template's
+
+build: .venv/installed.lock ## sam build, and the template for TARGET=ministack or localstack, in .aws-sam/build
+	@TARGET=$(TARGET) $(PY) -m tests.environment.build
 
 logs: .venv/installed.lock ## what the functions logged; FUNCTION=ScoringWorker, FOLLOW=1
 	@$(PY) -m tests.environment.logs
@@ -62,6 +75,7 @@ check: .venv/installed.lock ## lint, types, layers, template
 	PYTHONPATH=layers/isolane:functions $(PY) .venv/bin/lint-imports
 	$(PY) .venv/bin/cfn-lint template.yaml
 	$(PY) -m tests.environment.sam validate --lint
+	$(PY) -m tests.environment.workflows
 
 format: .venv/installed.lock ## write the code in the form that check wants
 	@$(PY) -m ruff check --fix .

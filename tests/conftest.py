@@ -10,9 +10,11 @@ import pytest
 from isolane.aws.table import Table
 from isolane.callers import Callers
 from tests.e2e.client import Client
-from tests.environment import clients
+from tests.environment import clients, emulator
+from tests.environment.console import Problem
 from tests.environment.deploy import Deployment, deploy
 from tests.environment.dynamodb_local import DynamoDbLocal, missing, running
+from tests.environment.places import endpoint
 from tests.environment.up import up
 
 # Made-up keys, a region and nobody's profile: a client made by mistake fails instead of reaching an account. Nothing
@@ -37,6 +39,16 @@ hypothesis.settings.register_profile(
     "isolane", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
 )
 hypothesis.settings.load_profile("isolane")
+
+
+def pytest_report_header() -> str:
+    """Say which AWS the tests will use."""
+    url = endpoint()
+    try:
+        found = emulator.find(url)
+    except Problem as problem:
+        return f"AWS: {problem}"
+    return f"AWS: {found or f'nothing answers at {url} yet; MiniStack will, once it is asked for'}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -81,6 +81,14 @@ def layer_inside(template: Template, *, bundle: str) -> Template:
     return adapted
 
 
+def usual_log_groups(template: Template) -> Template:
+    """No log group of one's own for a function: LocalStack writes to the usual one, whatever the function says."""
+    adapted = copy.deepcopy(template)
+    for function in _functions(adapted):
+        function.pop("LoggingConfig", None)
+    return adapted
+
+
 def nothing_retained(template: Template) -> Template:
     """What AWS must keep when a stack goes, goes with it: a local stack that is made again leaves nothing behind."""
     adapted = copy.deepcopy(template)
@@ -103,7 +111,7 @@ def for_ministack(template: Template, *, parameters: Mapping[str, str]) -> Templ
 
 def for_localstack(template: Template, *, parameters: Mapping[str, str]) -> Template:
     """The template for LocalStack; the bundle that it names is made by `make_bundle`."""
-    return nothing_retained(layer_inside(template, bundle=BUNDLE))
+    return nothing_retained(usual_log_groups(layer_inside(template, bundle=BUNDLE)))
 
 
 TARGETS: dict[str, Callable[..., Template]] = {"ministack": for_ministack, "localstack": for_localstack}

@@ -8,24 +8,21 @@ import fcntl
 import json
 import os
 import shlex
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.environment import clients, stack
+from tests.environment import clients, localstack, stack
 from tests.environment.adapt import architecture
 from tests.environment.build import build
 from tests.environment.console import Problem, run, say
 from tests.environment.containers import from_inside
 from tests.environment.emulator import Emulator
 from tests.environment.fingerprint import fingerprint
-from tests.environment.places import ARTIFACTS, BUILT, LOCAL, ROOT, STACK_NAME
+from tests.environment.places import ARTIFACTS, BUILT, LOCAL, ROOT, SECTIONS, STACK_NAME, overrides
 from tests.environment.sam import sam
 from tests.environment.up import up
-
-SECTIONS = {"ministack": "local", "localstack": "localstack"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +56,12 @@ def one_at_a_time() -> Iterator[None]:
 
 def parameters(emulator: Emulator) -> dict[str, str]:
     """The template's parameters: samconfig.toml's for this place, what this machine decides, what PARAMETERS says."""
-    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
-    section = config[SECTIONS.get(emulator.name, "local")]["deploy"]["parameters"]["parameter_overrides"]
     said = shlex.split(os.environ.get("PARAMETERS", ""))
     return {
         "Architecture": architecture(),
-        "EndpointUrl": os.environ.get("FUNCTIONS_ENDPOINT_URL", emulator.url),
-        **dict(_pair(entry) for entry in (*section, *said)),
+        "EndpointUrl": os.environ.get("FUNCTIONS_ENDPOINT_URL") or emulator.seen_by_functions(emulator.url),
+        **overrides(emulator.name),
+        **dict(_pair(entry) for entry in said),
     }
 
 
@@ -143,9 +139,19 @@ def sam_environment(emulator: Emulator) -> dict[str, dict[str, str]]:
     }
 
 
+def emulator_for(place: str) -> Emulator:
+    """The emulator that ENV names, started if it does not run: samconfig.toml's section for it has this name."""
+    match place:
+        case "" | "local":
+            return up()
+        case "localstack":
+            return up(localstack.start())
+    raise Problem(f"ENV is local or localstack, and {place!r} is neither; for AWS itself: sam build, sam deploy.")
+
+
 def main() -> None:
     """Start what is needed, deploy, and say where the API is."""
-    deployment = deploy(up())
+    deployment = deploy(emulator_for(os.environ.get("ENV", "")))
     say(f"AWS: {deployment.emulator}")
     say(f"API: {deployment.api_url}")
 

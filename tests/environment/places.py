@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import subprocess
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ STACK_NAME = f"isolane-{hashlib.sha256(str(ROOT).encode()).hexdigest()[:6]}"
 """Another one for each checkout, so that two can share an emulator without deploying over each other."""
 ARTIFACTS = "isolane-artifacts"
 """The bucket that `sam deploy` uploads to."""
+SECTIONS = {"ministack": "local", "localstack": "localstack"}
+"""The emulators that can be deployed to, and their sections of samconfig.toml."""
 DEFAULT_PORT = 4566
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
@@ -47,13 +50,28 @@ def is_ministack(pid: int) -> bool:
     return "ministack" in shown.stdout and not shown.stdout.startswith("Z")
 
 
-def endpoint(environ: Mapping[str, str] = os.environ, *, local: Path = LOCAL) -> str:
-    """The AWS to use: AWS_ENDPOINT_URL, else PORT, else the port that this checkout used last, else port 4566."""
-    if environ.get("AWS_ENDPOINT_URL"):
-        return checked(environ["AWS_ENDPOINT_URL"].rstrip("/"))
-    if environ.get("PORT"):
-        return f"http://localhost:{port_number(environ['PORT'])}"
-    return f"http://localhost:{remembered_port(local=local)}"
+def endpoint(*, local: Path = LOCAL) -> str:
+    """The AWS to use: AWS_ENDPOINT_URL, else PORT, LOCALSTACK_HOST, the port that this checkout used last, or 4566."""
+    from localstack_client.config import get_service_endpoint  # noqa: PLC0415 - it imports boto3, which few need
+
+    try:
+        found = get_service_endpoint("cloudformation", localstack_host=_host(local=local))
+    except RuntimeError as error:
+        raise Problem(f"LOCALSTACK_HOST is written name:port, and {os.environ['LOCALSTACK_HOST']!r} is not.") from error
+    return checked(str(found).rstrip("/"))
+
+
+def _host(*, local: Path) -> str:
+    """Where localstack-client is to look when no whole address is said."""
+    if os.environ.get("PORT"):
+        return f"localhost:{port_number(os.environ['PORT'])}"
+    return os.environ.get("LOCALSTACK_HOST") or f"localhost:{remembered_port(local=local)}"
+
+
+def overrides(emulator: str) -> dict[str, str]:
+    """The parameters that samconfig.toml sets for an emulator."""
+    section = tomllib.loads((ROOT / "samconfig.toml").read_text())[SECTIONS.get(emulator, "local")]
+    return dict(entry.split("=", 1) for entry in section["deploy"]["parameters"]["parameter_overrides"])
 
 
 def remember_port(port: int, *, local: Path = LOCAL) -> None:

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from uuid import uuid4
 
-from tests.environment import clients
+from tests.environment import clients, emulator
 from tests.environment.probe_queues import received, scratch_queue
 from tests.waiting import wait_until
 
@@ -108,7 +108,7 @@ def _function(url: str, *, role: str, work: str, told: str, batch_size: int) -> 
         Handler="probe.handler",
         Timeout=TIMEOUT_S,
         Code={"ZipFile": _zipped(HANDLER)},
-        Environment={"Variables": {"AWS_ENDPOINT_URL": url, "TOLD": told, "BUSY_S": str(BUSY_S)}},
+        Environment={"Variables": {"AWS_ENDPOINT_URL": _seen_by_functions(url), "TOLD": told, "BUSY_S": str(BUSY_S)}},
     )
     lambda_.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1})
     arn = sqs.get_queue_attributes(QueueUrl=work, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
@@ -124,6 +124,12 @@ def _function(url: str, *, role: str, work: str, told: str, batch_size: int) -> 
     finally:
         lambda_.delete_event_source_mapping(UUID=mapping)
         lambda_.delete_function(FunctionName=name)
+
+
+def _seen_by_functions(url: str) -> str:
+    found = emulator.find(url)
+    assert found is not None, f"nothing answers at {url} any more"
+    return found.seen_by_functions(url)
 
 
 def _zipped(source: str) -> bytes:

@@ -15,11 +15,16 @@ def tool(name: str) -> Path | None:
     return found if found.is_file() else None
 
 
-def use(path: Path, *arguments: str) -> str:
-    """Run it, and return what it prints; what it says on the way goes to the terminal."""
+def use(path: Path, *arguments: str, **variables: str) -> str:
+    """Run it, with these variables too, and return what it prints; what it says on the way goes to the terminal."""
     say(f"{path} {' '.join(arguments)}".rstrip())
     ended = subprocess.run(
-        [str(path), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False
+        [str(path), *arguments],
+        env={**os.environ, **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     if ended.returncode != 0:
         raise Problem(f"{path} failed, as it says above.")

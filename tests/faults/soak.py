@@ -23,13 +23,12 @@ from contextlib import contextmanager, suppress
 from tests.deployed import Deployed
 from tests.doubles import steps
 from tests.doubles.model_server import ModelServer
-from tests.environment import clients, processes
+from tests.environment import door, logs, processes
 from tests.environment.beside import deploy_beside, remove, stack_name
 from tests.environment.console import run, say
 from tests.environment.deploy import Deployment, deploy
 from tests.environment.up import up
 from tests.faults import proxy
-from tests.faults.proxy import FaultyProxy
 from tests.faults.proxy_faults import Settings
 from tests.faults.soak_accounts import Books, violations
 from tests.faults.soak_clients import Callers, Sent
@@ -52,7 +51,9 @@ def soak(first: Deployment, plan: Plan) -> Soaked:
     with (
         ModelServer() as server,
         proxy.running(upstream=first.emulator.url, settings=settings) as faulty,
-        _stack(first, plan, server=server, faulty=faulty) as stack,
+        door.for_functions(first.emulator, server.url) as model_url,
+        door.for_functions(first.emulator, faulty.url) as faulty_url,
+        _stack(first, plan, model_url=model_url, faulty_url=faulty_url) as stack,
         watch.running(plan.limit_s),
     ):
         watch.lap("deployed")
@@ -75,11 +76,11 @@ def soak(first: Deployment, plan: Plan) -> Soaked:
 
 
 @contextmanager
-def _stack(first: Deployment, plan: Plan, *, server: ModelServer, faulty: FaultyProxy) -> Iterator[Deployed]:
+def _stack(first: Deployment, plan: Plan, *, model_url: str, faulty_url: str) -> Iterator[Deployed]:
     changes = {
-        "EndpointUrl": faulty.url,
+        "EndpointUrl": faulty_url,
         "ScorerChain": "openai:test-model",
-        "OpenAiBaseUrl": server.base_url,
+        "OpenAiBaseUrl": f"{model_url}/v1",
         "OpenAiKey": "sk-test-key",
         "ModelTimeout": "1",
         "ModelConcurrency": str(plan.model_calls),
@@ -172,12 +173,10 @@ def _read(stack: Deployed, sent: list[Sent], *, server: ModelServer) -> Books:
 
 def _complaints(stack: Deployed) -> Counter[str]:
     """What the functions logged as going wrong: their words and the kind of error, counted."""
-    logs = clients.logs(stack.url)
     found: Counter[str] = Counter()
-    for group in ("scoring-api", "scoring-worker", "dead-letters"):
-        pages = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/{stack_name(PURPOSE)}/{group}")
-        lines = (line for page in pages for event in page["events"] for line in event["message"].splitlines())
-        found.update(f"{group}: {said}" for line in lines if (said := _complaint(line)) is not None)
+    for function, group in logs.log_groups(stack.url, stack_name=stack_name(PURPOSE)).items():
+        lines = (line for _, _, message in logs.lines(stack.url, group=group) for line in message.splitlines())
+        found.update(f"{function}: {said}" for line in lines if (said := _complaint(line)) is not None)
     return found
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.deployed import Deployed
 from tests.doubles import steps
 from tests.doubles.model_server import ModelServer
-from tests.environment import processes
+from tests.environment import door, processes
 from tests.environment.beside import deploy_beside, stack_name
 from tests.environment.deploy import Deployment
 from tests.waiting import wait_until
@@ -51,14 +51,15 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="session")
-def _second_stack(deployment: Deployment, server: ModelServer) -> Models:
-    changes = {
-        "ScorerChain": "openai:test-model",
-        "OpenAiBaseUrl": server.base_url,
-        "OpenAiKey": "sk-test-key",
-        "ModelTimeout": "4",
-    }
-    return Models(deployment=deploy_beside(deployment, purpose=PURPOSE, changes=changes), server=server)
+def _second_stack(deployment: Deployment, server: ModelServer) -> Iterator[Models]:
+    with door.for_functions(deployment.emulator, server.url) as model_url:
+        changes = {
+            "ScorerChain": "openai:test-model",
+            "OpenAiBaseUrl": f"{model_url}/v1",
+            "OpenAiKey": "sk-test-key",
+            "ModelTimeout": "4",
+        }
+        yield Models(deployment=deploy_beside(deployment, purpose=PURPOSE, changes=changes), server=server)
 
 
 @pytest.fixture
@@ -75,6 +76,10 @@ def text() -> str:
     return f"Rivers shape the land, because water carries soil. {uuid.uuid4().hex}"
 
 
-requires_proc = pytest.mark.skipif(
-    not processes.VISIBLE, reason="finding a function's process needs /proc, which only Linux has"
-)
+@pytest.fixture
+def mortal(deployment: Deployment) -> None:
+    """For tests that kill processes in which functions run."""
+    if not processes.VISIBLE:
+        pytest.skip("finding a function's process needs /proc, which only Linux has")
+    if deployment.emulator.name == "localstack":
+        pytest.skip("LocalStack waits 15 minutes for an instance that died, and its queue waits with it")

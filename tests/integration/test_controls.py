@@ -12,6 +12,7 @@ from tests.deployed import Deployed
 from tests.doubles import steps
 from tests.doubles.model_server import ModelServer
 from tests.e2e.client import Answer
+from tests.environment import door
 from tests.environment.beside import deploy_beside, remove
 from tests.environment.deploy import Deployment
 from tests.integration.conftest import Models
@@ -84,11 +85,11 @@ def _open(seen: dict[str, Any]) -> dict[str, Any] | None:
 @pytest.fixture
 def tight(deployment: Deployment) -> Iterator[Models]:
     """A stack that has two texts in work at once, lets nobody wait for more than a second, and counts each request."""
-    with ModelServer() as slow:
+    with ModelServer() as slow, door.for_functions(deployment.emulator, slow.url) as model_url:
         slow.play(steps.score(80, delay_s=1))
         changes = {
             "ScorerChain": MODEL,
-            "OpenAiBaseUrl": slow.base_url,
+            "OpenAiBaseUrl": f"{model_url}/v1",
             "ModelTimeout": "4",
             "ScoreConcurrency": "2",
             "ScoreBatchSize": "1",

@@ -10,17 +10,16 @@ from typing import Any
 import pytest
 
 from tests.e2e.client import Client
-from tests.environment import clients
+from tests.environment import logs
 from tests.environment.deploy import Deployment
-from tests.environment.places import STACK_NAME
 from tests.waiting import wait_until
 
 
-def lines(deployment: Deployment, group: str) -> list[str]:
-    """Every line in a log group of the stack."""
-    logs = clients.logs(deployment.emulator.url)
-    pages = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/{STACK_NAME}/{group}")
-    return [line for page in pages for event in page["events"] for line in event["message"].splitlines()]
+def lines(deployment: Deployment, function: str) -> list[str]:
+    """Every line that a function of the stack has logged."""
+    url = deployment.emulator.url
+    group = logs.log_groups(url, function=function)[function]
+    return [line for _, _, message in logs.lines(url, group=group) for line in message.splitlines()]
 
 
 def parsed(found: list[str]) -> Iterator[dict[str, Any]]:
@@ -40,16 +39,16 @@ def scored(api: Client) -> tuple[str, str]:
     return task_id, word
 
 
-@pytest.mark.parametrize(("group", "entry"), [("scoring-api", "api"), ("scoring-worker", "queue")])
+@pytest.mark.parametrize(("function", "entry"), [("ScoringApi", "api"), ("ScoringWorker", "queue")])
 def test_a_task_can_be_followed_by_its_id(
-    deployment: Deployment, scored: tuple[str, str], group: str, entry: str
+    deployment: Deployment, scored: tuple[str, str], function: str, entry: str
 ) -> None:
     task_id, _ = scored
 
     def about_it() -> list[dict[str, Any]]:
-        return [line for line in parsed(lines(deployment, group)) if line.get("task_id") == task_id]
+        return [line for line in parsed(lines(deployment, function)) if line.get("task_id") == task_id]
 
-    found = wait_until(about_it, description=f"the log of {group} has lines about the task")
+    found = wait_until(about_it, description=f"the log of {function} has lines about the task")
     assert {line["entry"] for line in found} == {entry}
     assert all(line["service"] == "isolane" and line["level"] == "INFO" for line in found)
 
@@ -58,30 +57,32 @@ def test_a_line_is_found_by_the_id_that_the_caller_was_told(deployment: Deployme
     request_id = api.submit(f"Rivers {uuid.uuid4().hex}.").headers["x-request-id"]
 
     def said() -> list[dict[str, Any]]:
-        found = parsed(lines(deployment, "scoring-api"))
+        found = parsed(lines(deployment, "ScoringApi"))
         return [line for line in found if line.get("x_request_id") == request_id]
 
     assert wait_until(said, description="the log has a line of the request")
 
 
 @pytest.mark.parametrize(
-    ("group", "metrics"),
-    [("scoring-api", {"submitted"}), ("scoring-worker", {"completed", "queue_wait", "run_time"})],
+    ("function", "metrics"),
+    [("ScoringApi", {"submitted"}), ("ScoringWorker", {"completed", "queue_wait", "run_time"})],
 )
 def test_what_happened_is_counted_in_the_embedded_format(
-    deployment: Deployment, scored: tuple[str, str], group: str, metrics: set[str]
+    deployment: Deployment, scored: tuple[str, str], function: str, metrics: set[str]
 ) -> None:
     def counted() -> set[str]:
-        declared = [line["_aws"]["CloudWatchMetrics"][0] for line in parsed(lines(deployment, group)) if "_aws" in line]
+        declared = [
+            line["_aws"]["CloudWatchMetrics"][0] for line in parsed(lines(deployment, function)) if "_aws" in line
+        ]
         assert all(entry["Namespace"] == "isolane" for entry in declared)
         names = {metric["Name"] for entry in declared for metric in entry["Metrics"]}
         return names if names >= metrics else set()
 
-    assert wait_until(counted, description=f"{group} has counted")
+    assert wait_until(counted, description=f"{function} has counted")
 
 
-@pytest.mark.parametrize("group", ["scoring-api", "scoring-worker"])
-def test_no_text_of_a_users_is_in_a_log(deployment: Deployment, scored: tuple[str, str], group: str) -> None:
+@pytest.mark.parametrize("function", ["ScoringApi", "ScoringWorker"])
+def test_no_text_of_a_users_is_in_a_log(deployment: Deployment, scored: tuple[str, str], function: str) -> None:
     _, word = scored
-    assert lines(deployment, group)
-    assert not [line for line in lines(deployment, group) if word in line]
+    assert lines(deployment, function)
+    assert not [line for line in lines(deployment, function) if word in line]

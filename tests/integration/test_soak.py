@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
 from tests.environment.deploy import Deployment
 from tests.faults.proxy_faults import KINDS
 from tests.faults.soak import soak
 from tests.faults.soak_plan import Plan
 from tests.faults.soak_report import report
-from tests.integration.conftest import requires_proc
 
 PLAN = Plan(
     tasks=60,
@@ -23,7 +24,7 @@ PLAN = Plan(
 )
 
 
-@requires_proc
+@pytest.mark.usefixtures("mortal")
 def test_sixty_tasks_survive_failing_calls_and_killed_processes(deployment: Deployment) -> None:
     soaked = soak(deployment, PLAN)
     sys.stdout.write(report(soaked))

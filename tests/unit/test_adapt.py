@@ -11,6 +11,7 @@ from tests.environment.adapt import (
     layer_inside,
     nothing_retained,
     numbers_filled_in,
+    usual_log_groups,
     verbs_written_out,
 )
 from tests.template import FUNCTION, TEMPLATE
@@ -61,6 +62,11 @@ def test_the_layer_goes_inside_the_bundle() -> None:
     assert {each["CodeUri"] for each in functions} == {"somewhere"}
     assert "IsolaneLayer" not in adapted["Resources"]
     assert "Layers" not in adapted["Globals"]["Function"]
+
+
+def test_functions_log_where_the_emulator_lets_them() -> None:
+    adapted = usual_log_groups(TEMPLATE)
+    assert not [each for each in adapted["Resources"].values() if "LoggingConfig" in each["Properties"]]
 
 
 def test_a_local_stack_that_goes_leaves_nothing_behind() -> None:

@@ -23,19 +23,39 @@ from tests.environment.places import (
 from tests.waiting import WaitedTooLong, wait_until
 
 
-def test_an_address_that_is_given_comes_before_a_port_and_that_before_what_was_used_last(tmp_path: Path) -> None:
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A shell that says nothing about where AWS is."""
+    for name in ("AWS_ENDPOINT_URL", "PORT", "LOCALSTACK_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+def test_an_address_comes_before_a_port_that_before_a_host_and_that_before_what_was_used_last(
+    shell: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert endpoint(local=tmp_path / "nothing") == "http://localhost:4566"
     remember_port(4711, local=tmp_path)
-    given = {"AWS_ENDPOINT_URL": "http://localhost:4600/", "PORT": "4700"}
-    assert endpoint(given, local=tmp_path) == "http://localhost:4600"
-    assert endpoint({"PORT": "4700"}, local=tmp_path) == "http://localhost:4700"
-    assert endpoint({}, local=tmp_path) == "http://localhost:4711"
-    assert endpoint({}, local=tmp_path / "nothing") == "http://localhost:4566"
+    assert endpoint(local=tmp_path) == "http://localhost:4711"
+    shell.setenv("LOCALSTACK_HOST", "emulator:4800")
+    assert endpoint(local=tmp_path) == "http://emulator:4800"
+    shell.setenv("PORT", "4700")
+    assert endpoint(local=tmp_path) == "http://localhost:4700"
+    shell.setenv("AWS_ENDPOINT_URL", "http://localhost:4600/")
+    assert endpoint(local=tmp_path) == "http://localhost:4600"
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "http", "-1", " ", "4566.0"])
-def test_what_cannot_be_a_port_is_refused_by_name(port: str, tmp_path: Path) -> None:
+def test_what_cannot_be_a_port_is_refused_by_name(port: str, shell: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shell.setenv("PORT", port)
     with pytest.raises(Problem, match="PORT"):
-        endpoint({"PORT": port}, local=tmp_path)
+        endpoint(local=tmp_path)
+
+
+def test_what_cannot_be_a_host_is_refused_by_name(shell: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shell.setenv("LOCALSTACK_HOST", "emulator:port")
+    with pytest.raises(Problem, match="LOCALSTACK_HOST"):
+        endpoint(local=tmp_path)
 
 
 @pytest.mark.parametrize(
