@@ -75,8 +75,8 @@ def test_whatever_calls_the_sweeper_it_sweeps(app: Application, case: Case, monk
     assert isinstance(claim, Claimed)
     app.bindings.tasks.review(claim.task, reason=Problem(code="odd", message="Odd."), provisional=None)
     app.world.clock.advance(UNREVIEWED_S)
-    answer = operations.sweeper.handler(case.event, Context(left_ms=50_000))
-    assert case.differences(answer) == []
+    assert case.expected is None
+    operations.sweeper.handler(case.event, Context(left_ms=50_000))
     swept = app.bindings.tasks.find(task.task_id)
     assert swept is not None
     assert (swept.status, swept.due) == (Status.FAILED, None)
