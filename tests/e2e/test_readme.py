@@ -14,6 +14,7 @@ from tests.environment.places import ROOT
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```sh(?: (\w+))?\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 LOCAL = [text for kind, text in BLOCKS if not kind]
+DOCKER = [text for kind, text in BLOCKS if kind == "docker"]
 AWS = [text for kind, text in BLOCKS if kind == "aws"]
 RUN_ELSEWHERE = {"make test"}
 """It is what runs this test."""
@@ -53,6 +54,16 @@ TARGETS = sorted(set(re.findall(r"(?:`|^)make ([a-z-]+)\b", README, re.MULTILINE
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_it_names_is_there(target: str) -> None:
     run(f"make --dry-run {target}")
+
+
+@pytest.mark.parametrize("block", DOCKER)
+def test_commands_that_need_docker_can_be_read(block: str) -> None:
+    subprocess.run(["bash", "-n", "-c", block], check=True, timeout=10)
+
+
+@pytest.mark.parametrize("event", sorted(set(re.findall(r"EVENT=([\w.-]+\w)|events/([\w.-]+)\.json", README))))
+def test_every_event_it_names_is_there(event: tuple[str, str]) -> None:
+    assert (ROOT / "events" / f"{event[0] or event[1]}.json").exists()
 
 
 @pytest.mark.parametrize("block", AWS)

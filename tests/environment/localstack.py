@@ -8,15 +8,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from tests.environment import containers, emulator
 from tests.environment.console import Problem, run, say
 from tests.environment.dynamodb_local import free_port
-from tests.environment.places import LOCAL, ROOT, checked
+from tests.environment.places import LOCAL, ROOT, checked, is_running
 from tests.environment.tools import tool, use
+from tests.waiting import wait_until
 
+STOP_TIMEOUT_S = 60
 NOTE = LOCAL / "localstack"
 """Its address, and how to stop it: the number of its process, or nothing where it is compose's."""
 
@@ -70,9 +71,13 @@ def stop() -> None:
     _, pid = noted()
     if not pid:
         subprocess.run(["docker", "compose", "down"], cwd=ROOT, check=False)
-    else:
-        with suppress(ProcessLookupError):
-            os.kill(int(pid), signal.SIGTERM)
+    elif is_running(int(pid), name="localstack"):
+        os.kill(int(pid), signal.SIGTERM)
+        wait_until(
+            lambda: not is_running(int(pid), name="localstack"),
+            description="LocalStack has stopped",
+            timeout_s=STOP_TIMEOUT_S,
+        )
     NOTE.unlink()
 
 

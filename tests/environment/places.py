@@ -45,9 +45,14 @@ def started(*, local: Path = LOCAL) -> Started | None:
 
 
 def is_ministack(pid: int) -> bool:
-    """Whether the process lives and is MiniStack: a number alone may have been given to another since."""
+    """Whether the process lives and is MiniStack."""
+    return is_running(pid, name="ministack")
+
+
+def is_running(pid: int, *, name: str) -> bool:
+    """Whether the process lives and its command has the name: a number may have been given to another since."""
     shown = subprocess.run(["ps", "-o", "stat=,command=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return "ministack" in shown.stdout and not shown.stdout.startswith("Z")
+    return name in shown.stdout and not shown.stdout.startswith("Z")
 
 
 def endpoint(*, local: Path = LOCAL) -> str:

@@ -9,6 +9,7 @@ import pytest
 from tests.environment import dynamodb_local
 from tests.environment.console import Problem
 from tests.environment.demo import Answer, chosen_texts, show, waited_for
+from tests.environment.deploy import emulator_for
 from tests.environment.fingerprint import fingerprint
 from tests.environment.install import only
 from tests.environment.places import (
@@ -20,6 +21,8 @@ from tests.environment.places import (
     remember_port,
     started,
 )
+from tests.environment.sam_local import chosen
+from tests.environment.tools import tool, use
 from tests.waiting import WaitedTooLong, wait_until
 
 
@@ -201,6 +204,34 @@ def test_dynamodb_local_is_left_out_with_a_reason_and_demanded_where_nothing_may
     monkeypatch.setenv("REQUIRE_ALL", "1")
     with pytest.raises(Problem, match="REQUIRE_ALL"):
         dynamodb_local.missing()
+
+
+def test_a_place_that_cannot_be_deployed_to_is_refused_by_name() -> None:
+    with pytest.raises(Problem, match="ENV is local or localstack, and 'production' is neither"):
+        emulator_for("production")
+
+
+def test_an_event_that_is_not_there_is_refused_with_those_that_are() -> None:
+    assert chosen("scoring-api.submit").logical_name == "ScoringApi"
+    with pytest.raises(Problem, match="there are .*scoring-api[.]submit"):
+        chosen("scoring-api.nothing")
+
+
+def test_tools_that_are_not_there_are_not_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ISOLANE_TOOLS", str(tmp_path))
+    assert tool("localstack") is None
+    (tmp_path / "localstack").write_text("#!/bin/sh\necho http://127.0.0.1:$1\n")
+    (tmp_path / "localstack").chmod(0o755)
+    found = tool("localstack")
+    assert found is not None
+    assert use(found, "4600") == "http://127.0.0.1:4600"
+
+
+def test_a_tool_that_fails_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / "broken").chmod(0o755)
+    with pytest.raises(Problem, match="broken failed"):
+        use(tmp_path / "broken")
 
 
 def test_waiting_ends_with_the_answer_or_with_what_was_waited_for() -> None:
