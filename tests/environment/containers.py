@@ -10,14 +10,20 @@ from tests.environment.places import is_here
 
 DESKTOP = "host.docker.internal"
 """This machine as containers of Docker Desktop find it; loopback addresses included."""
+ANSWER_TIMEOUT_S = 20
 BRIDGE = "{{(index .IPAM.Config 0).Subnet}} {{(index .IPAM.Config 0).Gateway}}"
 
 
 def docker(*arguments: str) -> str | None:
-    """What a docker command prints; None if it fails, or Docker is not there or does not run."""
+    """What a docker command prints; None if it fails, or Docker is not there or does not answer."""
     if shutil.which("docker") is None:
         return None
-    ended = subprocess.run(["docker", *arguments], capture_output=True, text=True, check=False, timeout=60)
+    try:
+        ended = subprocess.run(
+            ["docker", *arguments], capture_output=True, text=True, check=False, timeout=ANSWER_TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired:
+        return None
     return ended.stdout.strip() if ended.returncode == 0 else None
 
 

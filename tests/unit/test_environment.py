@@ -213,7 +213,7 @@ def test_a_place_that_cannot_be_deployed_to_is_refused_by_name() -> None:
 
 def test_an_event_that_is_not_there_is_refused_with_those_that_are() -> None:
     assert chosen("scoring-api.submit").logical_name == "ScoringApi"
-    with pytest.raises(Problem, match="there are .*scoring-api[.]submit"):
+    with pytest.raises(Problem, match=r"there are .*scoring-api\.submit"):
         chosen("scoring-api.nothing")
 
 
