@@ -9,7 +9,7 @@ which time it is, and rings only where the object's alarm is still at that time.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,7 +84,8 @@ class Alarms:
     """The way of all alarms of a deployment: the rows of objects (State), and a queue."""
 
     table: Table
-    queue: Queue
+    queue: Callable[[], Queue]
+    """Asked for when there is an alarm to send: most changes have none, and a client takes its time to be made."""
 
     def wind(self, alarm: Alarm, *, now_ms: int) -> None:
         """Sends the alarm's message where it is soon; where that fails, says so, and leaves it to the sweeper."""
@@ -97,7 +98,7 @@ class Alarms:
 
     def send(self, alarm: Alarm, *, now_ms: int) -> None:
         """Sends the alarm's message, to be seen at its time, and after its pause where it is tried again."""
-        self.queue.send(to_body(alarm), delay_s=max(alarm.left_s(now_ms=now_ms), alarm.pause_s))
+        self.queue().send(to_body(alarm), delay_s=max(alarm.left_s(now_ms=now_ms), alarm.pause_s))
 
     def near(self, *, now_ms: int) -> Iterator[Mapping[str, Any]]:
         """The keys of objects whose alarms come near, or are late: what a sweeper has to send."""

@@ -131,7 +131,7 @@ class Bindings:
     def alarms(self) -> Alarms:
         from isolane.alarms import Alarms  # noqa: PLC0415 - the same
 
-        return Alarms(self.state, self.alarm_queue)
+        return Alarms(self.state, lambda: self.alarm_queue)
 
     @functools.cached_property
     def alarm_queue(self) -> Queue:
