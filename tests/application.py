@@ -11,12 +11,15 @@ from typing import Any
 
 import objects.alarms
 import objects.api
+import embeddings.api
+import embeddings.worker
 import operations.api
 import operations.dead_letters
 import operations.sweeper
 import reservations.api
 import scoring.api
 import scoring.worker
+from embeddings.embedders import Embedder
 from isolane.api import Api
 from isolane.aws.queue import Queue
 from isolane.bindings import Bindings
@@ -46,12 +49,15 @@ class Application:
 
     world: World
     scorers: tuple[Scorer, ...] | None = None
+    embedder: Embedder | None = None
     changes: dict[str, str] = field(default_factory=dict)
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
         self.queue = self.world.make_queue("scores", VisibilityTimeout="60")
         self.dead = self.world.make_queue("dead-letters")
+        self.embed_queue = self.world.make_queue("documents", VisibilityTimeout="60")
+        self.embed_dead = self.world.make_queue("dead-documents")
         self.world.make_bucket()
         self.alarms = self.world.make_queue("alarms", VisibilityTimeout="60")
         self.failed_alarms = self.world.make_queue("failed-alarms")
@@ -69,8 +75,10 @@ class Application:
         self.named_objects: Api = objects.api.build(self.bindings)
         self.ringing, self.alarm_consumer = objects.alarms.build(self.bindings)
         self.worker = scoring.worker.build(self.bindings, scorers=self.scorers, sleep=self.sleep)
+        self.embeddings: Api = embeddings.api.build(self.bindings, embedder=self.embedder)
+        self.embedding_worker = embeddings.worker.build(self.bindings, embedder=self.embedder)
         self.operations: Api = operations.api.build(self.bindings)
-        self.dead_letters, self.burial = operations.dead_letters.build(self.bindings)
+        self.burial = operations.dead_letters.build(self.bindings)
         self.sweeper = operations.sweeper.build(self.bindings)
 
     def _settings(self) -> Any:
@@ -83,6 +91,8 @@ class Application:
             "SCORE_DEAD_LETTER_QUEUE_URL": self.dead.url,
             "ALARM_QUEUE_URL": self.alarms.url,
             "ALARM_DEAD_LETTER_QUEUE_URL": self.failed_alarms.url,
+            "EMBED_QUEUE_URL": self.embed_queue.url,
+            "EMBED_DEAD_LETTER_QUEUE_URL": self.embed_dead.url,
             "ALLOW_ANONYMOUS": "true",
         }
         return settings(**{**names, **self.changes})
@@ -105,7 +115,8 @@ class Application:
             "queryStringParameters": query,
             "body": json.dumps(body) if body is not None else None,
         }
-        admin = self.operations if path.startswith("/admin/") else self.api
+        prefixes = {"/admin/": self.operations, "/api/embed/": self.embeddings}
+        (admin,) = [owner for prefix, owner in prefixes.items() if path.startswith(prefix)] or [self.api]
         answer = (api or admin)(event, Context())
         return {**answer, "json": json.loads(answer["body"])}
 
@@ -116,9 +127,13 @@ class Application:
     def work(self, records: list[dict[str, Any]], *, left_s: float = 60) -> dict[str, Any]:
         return self.worker.consume({"Records": records}, deadline=Deadline.after(left_s))
 
+    def embed(self, records: list[dict[str, Any]], *, left_s: float = 60) -> dict[str, Any]:
+        """A batch to the worker that embeds."""
+        return self.embedding_worker.consume({"Records": records}, deadline=Deadline.after(left_s))
+
     def bury(self, records: list[dict[str, Any]]) -> dict[str, Any]:
         """A batch to the function behind the dead-letter queue."""
-        return self.burial.consume({"Records": records}, self.dead_letters.bury, deadline=Deadline.after(60))
+        return self.burial.consume({"Records": records}, deadline=Deadline.after(60))
 
     def sweep(self, *, left_s: float = 50) -> None:
         """One run of the sweeper."""

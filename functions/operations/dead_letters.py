@@ -1,7 +1,7 @@
 """Dead letters are kept where they can be listed and retried, and their tasks are failed.
 
 A message comes here in two ways: a worker put it aside with a reason, or SQS moved it after a thousand receives. Either
-way it becomes a row of State, and a task that is still waiting for it is failed.
+way it becomes a row of State, and the task that is still waiting for it, or the document of a batch, is failed.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import functools
 import time
 from typing import Any
 
+from isolane.aws.queue import Queue
 from isolane.bindings import Bindings
 from isolane.consumer import Consumer, Message
 from isolane.deadline import Deadline
+from isolane.documents import Document
 from isolane.errors import Refused
 from isolane.json_edge import parse_object
 from isolane.observability import count, invocation, logger
@@ -22,6 +24,7 @@ from isolane.tasks import Tasks
 PARTITION = "dead-letters"
 BACKSTOP = "received_too_often"
 """The reason where SQS moved the message by itself."""
+_NO_VECTOR = "The document could not be embedded, and its message was put aside."
 _ABANDONED = "The task could not be carried out, and its message was put aside."
 
 
@@ -43,13 +46,17 @@ class DeadLetters:
         if task is not None and task.status is not Status.FAILED:
             logger().warning("dead letter of a task that did not fail", extra={"reason": reason, "task_id": task_id})
             return
+        document = _document(body)
+        if document is not None and not self._marked(document, reason=reason):
+            logger().warning("dead letter of a document that has its vector", extra={"reason": reason})
+            return
         self._app.state.put(
             {
                 "pk": PARTITION,
                 "sk": task_id if task_id is not None else f"message#{message.message_id}",
                 "reason": reason,
                 "body": body,
-                "owner": task.owner if task is not None else None,
+                "owner": task.owner if task is not None else document.owner if document is not None else None,
                 "at": timestamp(int(time.time() * 1000)),
             }
         )
@@ -61,6 +68,12 @@ class DeadLetters:
         if task is None or task.terminal:
             return task
         return self._app.tasks.abandon(task, Problem(code=reason, message=_ABANDONED))
+
+    def _marked(self, document: Document, *, reason: str) -> bool:
+        """Marks the document as failed. False where it is done."""
+        problem = Problem(code=reason, message=_NO_VECTOR)
+        batch = self._app.batches.mark(document.batch_id, problems={document.index: (document.document_id, problem)})
+        return batch is None or document.index not in batch.done
 
 
 def _reason(message: Message) -> str:
@@ -81,19 +94,45 @@ def _task(tasks: Tasks, body: str) -> Task | None:
     return task if task is not None and task.nonce == nonce else None
 
 
-def build(app: Bindings) -> tuple[DeadLetters, Consumer]:
-    """What handles a dead letter, and the consumer of their queue."""
-    return DeadLetters(app), Consumer(queue=app.score_dead_letters)
+def _document(body: str) -> Document | None:
+    """The document that the message was for, if it was for one."""
+    try:
+        return Document.from_body(parse_object(body))
+    except Refused:
+        return None
+
+
+class Burial:
+    """The consumer of both dead-letter queues; each batch comes from one of them."""
+
+    def __init__(self, app: Bindings) -> None:
+        self._dead_letters = DeadLetters(app)
+        self._of_documents = app.embed_dead_letters
+        self._of_texts = app.score_dead_letters
+
+    def consume(self, event: dict[str, Any], *, deadline: Deadline) -> dict[str, Any]:
+        """Buries a batch, and says which of its messages are to come again."""
+        consumer = Consumer(queue=self._queue(str(event["Records"][0].get("eventSourceARN"))))
+        return consumer.consume(event, self._dead_letters.bury, deadline=deadline)
+
+    def _queue(self, arn: str) -> Queue:
+        """An ARN and a URL end with the queue's name."""
+        of_documents = arn.rsplit(":", 1)[-1] == self._of_documents.url.rsplit("/", 1)[-1]
+        return self._of_documents if of_documents else self._of_texts
+
+
+def build(app: Bindings) -> Burial:
+    """The consumer of the dead-letter queues."""
+    return Burial(app)
 
 
 @functools.cache
-def _dead_letters() -> tuple[DeadLetters, Consumer]:
+def _burial() -> Burial:
     return build(Bindings.from_env())
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """What Lambda calls."""
-    dead_letters, consumer = _dead_letters()
     with invocation(entry="queue", context=context):
         deadline = Deadline.after(context.get_remaining_time_in_millis() / 1000)
-        return consumer.consume(event, dead_letters.bury, deadline=deadline)
+        return _burial().consume(event, deadline=deadline)

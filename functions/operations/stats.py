@@ -28,7 +28,12 @@ class Stats:
         self._app = app
 
     def answer(self, _: Request) -> Answer:
-        queues = {"score": self._app.score_queue, "scoreDeadLetters": self._app.score_dead_letters}
+        queues = {
+            "score": self._app.score_queue,
+            "scoreDeadLetters": self._app.score_dead_letters,
+            "embed": self._app.embed_queue,
+            "embedDeadLetters": self._app.embed_dead_letters,
+        }
         oldest, busy = self._measured(list(queues.values()))
         return Answer(
             body={
@@ -46,9 +51,9 @@ class Stats:
         )
 
     def _models(self) -> list[str]:
-        """The names under which the chain's models have their permits and breakers."""
+        """The names under which models have their permits and breakers: the chain's, and the embedder."""
         names = [name.strip() for name in self._app.settings.scorer_chain.split(",")]
-        return [name for name in names if name != "builtin"]
+        return [name for name in (*names, self._app.settings.embedder) if name != "builtin"]
 
     def _permits(self, name: str) -> dict[str, Any] | None:
         found = self._app.permits.find(name)

@@ -67,7 +67,8 @@ def _done(duty: Duty, *, deadline: Deadline) -> int:
 def build(app: Bindings) -> Sweeper:
     """The sweeper with the duties of this application."""
     unreviewed = Duty(name="unreviewed", due=lambda: due(app.tasks, REVIEWS), perform=app.tasks.settled)
-    return Sweeper([unreviewed, _alarms(app)])
+    vectors = Duty(name="vectors", due=app.compactions.asked, perform=app.compactions.perform)
+    return Sweeper([unreviewed, _alarms(app), vectors])
 
 
 def _alarms(app: Bindings) -> Duty:

@@ -12,11 +12,10 @@ from isolane.deadline import Deadline
 from isolane.errors import ConfigurationError, InvalidJson, InvalidRequest
 from isolane.json_edge import dumps, parse_object
 from isolane.model_errors import InputTooLong, ModelBusy, ModelError, ModelRefused, ModelRejected
-from isolane.provider_words import retry_after_s, says_filtered, says_quota, says_too_long
+from isolane.provider_words import retry_after_s, says_filtered, says_quota, says_too_long, sentence_in
 from scoring.prompt import Prompt
 
 MAX_BYTES = 1_048_576
-_PAGE_BYTES = 2_000
 _FOR_NOW = {408, 409, 425, 429}
 
 
@@ -80,7 +79,7 @@ def content_of(reply: http.Reply, *, now: datetime) -> str:
 
 def _failure(reply: http.Reply, *, now: datetime) -> ModelError:
     """What went wrong: by what the answer says, then by its status, since gateways wrap errors in other statuses."""
-    sentence = _sentence(reply.body)
+    sentence = sentence_in(reply.body, max_bytes=MAX_BYTES)
     if says_quota(sentence):
         return ModelRejected("The allowance at the model's provider is used up.")
     if says_too_long(sentence) or reply.status == 413:
@@ -91,15 +90,3 @@ def _failure(reply: http.Reply, *, now: datetime) -> ModelError:
         return ModelRejected(f"The model's provider does not accept the request (status {reply.status}).")
     wait_s = retry_after_s(reply.headers, now=now)
     return ModelBusy(f"The model cannot answer for now (status {reply.status}).", retry_after_s=wait_s)
-
-
-def _sentence(body: bytes) -> str:
-    """What an error says of itself, in the forms that are about; nothing of what it repeats of the request."""
-    try:
-        answer = parse_object(body, max_bytes=MAX_BYTES)
-    except (InvalidJson, InvalidRequest):
-        return body[:_PAGE_BYTES].decode(errors="replace")
-    error = answer.get("error", answer)
-    if isinstance(error, dict):
-        return " ".join(str(error.get(name, "")) for name in ("code", "type", "message"))
-    return str(error)

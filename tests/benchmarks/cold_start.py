@@ -32,6 +32,8 @@ CASES = {
     "scoring.worker": (["dynamodb", "sqs"], OURS.format(module="scoring.worker", make="build")),
     "reservations.api": (["dynamodb"], OURS.format(module="reservations.api", make="build")),
     "objects.api": (["dynamodb"], OURS.format(module="objects.api", make="build")),
+    "embeddings.api": (["dynamodb", "sqs"], OURS.format(module="embeddings.api", make="build")),
+    "embeddings.worker": (["dynamodb", "sqs"], OURS.format(module="embeddings.worker", make="build")),
     "operations.api": (["dynamodb"], OURS.format(module="operations.api", make="build")),
     "operations.dead_letters": (["dynamodb", "sqs"], OURS.format(module="operations.dead_letters", make="build")),
 }

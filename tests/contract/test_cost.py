@@ -136,10 +136,11 @@ def test_a_sweep_is_a_query_for_each_duty_and_what_is_due_of_reviews_one_read_an
     handed_over(app, texts=3)
     spent(calls)
     app.sweep()
-    assert spent(calls) == ["Query", "Query"]
+    reviews, alarms, vectors = ["Query"], ["Query"], ["Query"]
+    assert spent(calls) == [*reviews, *alarms, *vectors]
     app.world.clock.advance(UNREVIEWED_S)
     app.sweep()
-    assert spent(calls) == ["Query", "BatchGetItem", *["UpdateItem"] * 3, "Query"]
+    assert spent(calls) == [*reviews, "BatchGetItem", *["UpdateItem"] * 3, *alarms, *vectors]
 
 
 def test_a_status_row_in_review_stays_small(app: Application) -> None:

@@ -22,11 +22,13 @@ APIS: dict[str, Callable[[Application], Api]] = {
     "operations-api": lambda app: app.operations,
     "reservations-api": lambda app: app.workshops,
     "objects-api": lambda app: app.named_objects,
+    "embeddings-api": lambda app: app.embeddings,
 }
 QUEUES: dict[str, Callable[[Application, list[dict[str, Any]]], Any]] = {
     "scoring-worker": Application.work,
     "dead-letters": Application.bury,
     "object-alarms": Application.ring,
+    "embedding-worker": Application.embed,
 }
 
 
@@ -85,6 +87,15 @@ def test_whatever_calls_the_sweeper_it_sweeps(app: Application, case: Case, monk
 def test_a_poison_message_is_put_aside_by_the_worker(app: Application) -> None:
     app.work(Case("scoring-worker.poison").event["Records"])
     letters: Any = app.dead.client.receive_message(QueueUrl=app.dead.url)
+    assert [letter["Body"] for letter in letters["Messages"]] == ["{bad"]
+
+
+def test_a_document_is_embedded_and_a_poison_message_beside_one_put_aside(app: Application) -> None:
+    app.embed(Case("embedding-worker.a-document").event["Records"])
+    answer = app.call("POST", "/api/embed/search", body={"text": "Rivers shape the land, because water carries soil."})
+    assert answer["json"]["matches"] == [{"id": "rivers", "similarity": 1.0}]
+    app.embed(Case("embedding-worker.poison").event["Records"])
+    letters: Any = app.embed_dead.client.receive_message(QueueUrl=app.embed_dead.url)
     assert [letter["Body"] for letter in letters["Messages"]] == ["{bad"]
 
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from isolane.characters import clean
 from isolane.errors import InvalidRequest
 from isolane.shapes import Shape
-from scoring.text import clean, text_of
+from scoring.text import text_of
 from tests import openapi
 
 SCHEMA = openapi.COMPONENTS["schemas"]["ScoreRequest"]

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from isolane import backoff
 from isolane.api import NOBODY, Request
+from isolane.characters import clean
 from isolane.deadline import Deadline
 from isolane.errors import ConfigurationError, InvalidRequest, TooLarge
 from isolane.pool import Pool
 from isolane.settings import VARIABLES, Settings
 from isolane.task import Status, Task, as_json, from_row, retry_after_s, to_row
 from scoring.polling import answer, preferred_wait_s, wait_for_end
-from scoring.text import LONGEST_TEXT, clean, text_of
+from scoring.text import LONGEST_TEXT, text_of
 from tests.world import Clock, settings
 
 VARIABLES_NEEDED = "TASKS_TABLE STATE_TABLE VALUES_TABLE BUCKET SCORE_QUEUE_URL SCORE_DEAD_LETTER_QUEUE_URL"

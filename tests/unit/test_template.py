@@ -29,7 +29,7 @@ from tests.world import settings
 
 FUNCTIONS = sorted(of_type(FUNCTION))
 QUEUES = of_type("AWS::SQS::Queue")
-DEAD_LETTERS = {"ScoreQueue": "ScoreDeadLetterQueue", "AlarmQueue": "AlarmDeadLetterQueue"}
+DEAD_LETTERS = {f"{name}Queue": f"{name}DeadLetterQueue" for name in ("Score", "Alarm", "Embed")}
 TABLES = of_type("AWS::DynamoDB::Table")
 SERVED = [(name, event) for name in FUNCTIONS for event in events(name, kind="SQS")]
 ANSWERING = [name for name in FUNCTIONS if events(name, kind="Api")]
@@ -42,6 +42,8 @@ each_place = pytest.mark.parametrize("place", PLACES)
 def test_there_is_something_to_hold() -> None:
     assert FUNCTIONS == [
         "DeadLetters",
+        "EmbeddingWorker",
+        "EmbeddingsApi",
         "ObjectAlarms",
         "ObjectsApi",
         "OperationsApi",
@@ -50,7 +52,7 @@ def test_there_is_something_to_hold() -> None:
         "ScoringWorker",
         "Sweeper",
     ]
-    assert [name for name, _ in SERVED] == ["DeadLetters", "ObjectAlarms", "ScoringWorker"]
+    assert [name for name, _ in SERVED] == ["DeadLetters", "DeadLetters", "EmbeddingWorker", "ObjectAlarms", "ScoringWorker"]
     assert PLACES == ["default", "local", "localstack"]
 
 

@@ -23,7 +23,7 @@ from tests.template import (
 FUNCTIONS = sorted(of_type(FUNCTION))
 
 READ_BY_LIBRARIES = {"POWERTOOLS_LOG_LEVEL", "POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE"}
-SECRETS = {"OPENAI_API_KEY": {"ScoringWorker"}}
+SECRETS = {"OPENAI_API_KEY": {"EmbeddingWorker", "EmbeddingsApi", "ScoringWorker"}}
 """Variables that hold a secret, and the functions that alone get them."""
 WITHOUT_RESOURCE = {"xray:PutTraceSegments", "xray:PutTelemetryRecords", "cloudwatch:GetMetricData"}
 """Actions for which AWS offers no resource to name."""

@@ -28,7 +28,8 @@ _LONGEST_RETRY_AFTER_S = 300
 @dataclass
 class _Seen:
     until_s: float = -math.inf
-    wait_s: float | None = None
+    pace_s: float | None = None
+    waiting: int = 0
 
 
 @dataclass
@@ -48,6 +49,8 @@ class Backlog:
     """Messages that are worked on at once, over all workers."""
     longest_wait_s: float
     """From here on more is refused; 0: never."""
+    keeps_pace: bool = False
+    """Whether the pace is told where nothing is ever refused, too: for who is told when the work will be done."""
     clock: Callable[[], float] = time.monotonic
     _seen: _Seen = field(default_factory=_Seen)
     _pace: _Pace = field(default_factory=_Pace)
@@ -62,16 +65,20 @@ class Backlog:
             retry_after_s = min(math.ceil(wait_s - self.longest_wait_s), _LONGEST_RETRY_AFTER_S)
             raise Overloaded(retry_after_s=max(1, retry_after_s))
 
-    def wait_s(self) -> float | None:
-        """Seconds that a new message would wait, from numbers at most five seconds old; None where nobody can tell."""
+    def wait_s(self, *, more: int = 0) -> float | None:
+        """Seconds that a new message would wait, behind `more` that are new, too; None where nobody can tell.
+
+        From numbers that are at most five seconds old.
+        """
         if self.clock() >= self._seen.until_s:
-            self._seen.wait_s = self._estimate()
+            self._look()
             self._seen.until_s = self.clock() + LOOK_EVERY_S
-        return self._seen.wait_s
+        pace_s = self._seen.pace_s
+        return None if pace_s is None else (self._seen.waiting + more) * pace_s / self.at_once
 
     def worked(self, seconds: float) -> None:
         """A message took that long. Told to the others at most once in five seconds."""
-        if self.longest_wait_s <= 0:
+        if self.longest_wait_s <= 0 and not self.keeps_pace:
             return
         with self._telling:
             old = self._pace.average_s
@@ -82,15 +89,16 @@ class Backlog:
             average_s = self._pace.average_s
         self.values.put(self._key(), {"seconds": round(average_s, 4)}, ttl_s=_PACE_KEPT_S)
 
-    def _estimate(self) -> float | None:
+    def _look(self) -> None:
+        self._seen.pace_s = None
         try:
             pace = self.values.get(self._key())
-            waiting = self._waiting(self.queue.depth()) if pace is not None else 0
+            if pace is not None:
+                self._seen.waiting = self._waiting(self.queue.depth())
+                self._seen.pace_s = float(pace["seconds"])
         except IsolaneError:
             # Whoever submits meets the same trouble at once, and says so better.
             logger().warning("the backlog could not be estimated")
-            return None
-        return waiting * float(pace["seconds"]) / self.at_once if pace is not None else None
 
     def _waiting(self, depth: Depth) -> int:
         """Messages that nobody works on: those in flight that are too many for it have been put off."""

@@ -45,6 +45,11 @@ def after_collision(tries: int, *, jitter: Jitter = random.uniform) -> float:
     return jitter(0.0, min(SHORTEST_COLLISION_S * 2 ** min(tries, 10), LONGEST_COLLISION_S))
 
 
+def not_before(after_s: float | None, *, jitter: Jitter = random.uniform) -> float | None:
+    """A while after somebody may come again: all at that moment would be one crowd again. None stays None."""
+    return None if after_s is None else after_s + jitter(0.0, 1.0 + after_s / 4)
+
+
 def _jittered(wait_s: float, *, jitter: Jitter) -> float:
     longest = min(max(wait_s, SHORTEST_S), LONGEST_S)
     return jitter(longest * 3 / 4, longest) if longest > SHORTEST_S else jitter(1.0, SHORTEST_S)

@@ -28,13 +28,16 @@ if TYPE_CHECKING:
     from isolane.aws.metrics import Metrics
     from isolane.aws.models import Models
     from isolane.aws.parameters import Parameters
+    from isolane.batches import Batches
     from isolane.breaker import Breaker
+    from isolane.compactions import Compactions
     from isolane.flight import Flights
     from isolane.objects import Objects
     from isolane.permits import Permits
     from isolane.rate_limit import RateLimit
     from isolane.reservations import Reservations
     from isolane.reviews import Reviews
+    from isolane.vectors import Vectors
 
 MakeClient = Callable[[str], Any]
 
@@ -74,6 +77,14 @@ class Bindings:
         from isolane.aws.parameters import Parameters  # noqa: PLC0415 - only where a key is asked for
 
         return Parameters(self._make_client("ssm"))
+
+    @functools.cached_property
+    def openai_key(self) -> str:
+        """The key of the OpenAI-compatible endpoint; "" where there is none."""
+        settings = self.settings
+        if not settings.openai_api_key and settings.openai_api_key_parameter:
+            return self.parameters.secret(settings.openai_api_key_parameter).strip()
+        return settings.openai_api_key.strip()
 
     @functools.cached_property
     def bucket(self) -> Bucket:
@@ -178,6 +189,43 @@ class Bindings:
             at_once=self.settings.score_concurrency * self.settings.pool_size,
             longest_wait_s=self.settings.longest_queue_wait_s,
         )
+
+    @functools.cached_property
+    def embed_queue(self) -> Queue:
+        return Queue(self._sqs, self.settings.embed_queue_url)
+
+    @functools.cached_property
+    def embed_dead_letters(self) -> Queue:
+        return Queue(self._sqs, self.settings.embed_dead_letter_queue_url)
+
+    @functools.cached_property
+    def embed_backlog(self) -> Backlog:
+        return Backlog(
+            queue=self.embed_queue,
+            values=self.values,
+            name="embed",
+            at_once=self.settings.embed_concurrency * self.settings.embed_batch_size,
+            longest_wait_s=self.settings.longest_queue_wait_s,
+            keeps_pace=True,
+        )
+
+    @functools.cached_property
+    def batches(self) -> Batches:
+        from isolane.batches import Batches  # noqa: PLC0415 - only where documents are embedded
+
+        return Batches(self.values.table, self.values.clock)
+
+    @functools.cached_property
+    def vectors(self) -> Vectors:
+        from isolane.vectors import Vectors  # noqa: PLC0415 - only where documents are embedded
+
+        return Vectors(self.state)
+
+    @functools.cached_property
+    def compactions(self) -> Compactions:
+        from isolane.compactions import Compactions  # noqa: PLC0415 - only where documents are embedded
+
+        return Compactions(table=self.state, vectors=self.vectors, permits=self.permits)
 
     @functools.cached_property
     def posts(self) -> RateLimit | None:

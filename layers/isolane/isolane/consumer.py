@@ -2,13 +2,15 @@
 
 A handler gets one message at a time and says `ack()`, `retry(delay_seconds=)` or `dead_letter(reason)`; the first call
 wins, and saying nothing acknowledges. An exception retries that message alone. A message that is not a JSON object goes
-to the dead-letter queue at once. Nothing is started that cannot finish in the time left.
+to the dead-letter queue at once. Nothing is started that cannot finish in the time left. Where several messages are one
+call to somebody else, a handler gets them all at once (`consume_together`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -86,6 +88,7 @@ class Message:
 
 
 Handle = Callable[[Message], None]
+HandleTogether = Callable[[Sequence[Message]], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,26 +108,57 @@ class Consumer:
         outcomes = Pool(self.pool_size).map(
             lambda record: (record["messageId"], self._guarded(record, handle, deadline=deadline)), event["Records"]
         )
-        again = [message_id for message_id, outcome in outcomes if outcome is Outcome.RETRIED]
-        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in again]}
+        return _answer(outcomes)
+
+    def consume_together(
+        self, event: Mapping[str, Any], handle: HandleTogether, *, deadline: Deadline
+    ) -> dict[str, Any]:
+        """The same for a handler that gets all readable messages of the batch at once.
+
+        Here a message of which it says nothing is delivered again: it has been forgotten.
+        """
+        messages = [self._message(record) for record in event["Records"]]
+        ready = []
+        for message in messages:
+            with guarded(message):
+                if self._readable(message, deadline=deadline):
+                    ready.append(message)
+        with guarded(*ready):
+            handle(ready)
+        return _answer((message.message_id, message.outcome or Outcome.RETRIED) for message in messages)
 
     def _guarded(self, record: Mapping[str, Any], handle: Handle, *, deadline: Deadline) -> Outcome:
-        message = Message(record=record, queue=self.queue, dead_letters=self.dead_letters, clock=self.clock)
-        with about(message_id=message.message_id):
-            try:
-                self._handle(message, handle, deadline=deadline)
-            except Exception as error:  # noqa: BLE001 - one message's surprise must not touch its neighbours
-                _surprised(message, error)
+        message = self._message(record)
+        with about(message_id=message.message_id), guarded(message):
+            if self._readable(message, deadline=deadline):
+                handle(message)
         return message.outcome or Outcome.ACKNOWLEDGED
 
-    def _handle(self, message: Message, handle: Handle, *, deadline: Deadline) -> None:
+    def _message(self, record: Mapping[str, Any]) -> Message:
+        return Message(record=record, queue=self.queue, dead_letters=self.dead_letters, clock=self.clock)
+
+    def _readable(self, message: Message, *, deadline: Deadline) -> bool:
+        """Whether a handler may have it now; where not, it is settled."""
         if deadline.left_s() < self.needs_s:
             message.retry(delay_seconds=_NOT_STARTED_S)
-            return
-        if self.dead_letters is not None and (problem := _unreadable(message)) is not None:
+        elif self.dead_letters is not None and (problem := _unreadable(message)) is not None:
             message.dead_letter(problem)
-            return
-        handle(message)
+        return message.outcome is None
+
+
+@contextmanager
+def guarded(*messages: Message) -> Iterator[None]:
+    """A block about some messages: what goes wrong in it has those retried that are not settled, and no others."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - one message's surprise must not touch its neighbours
+        for message in messages:
+            _surprised(message, error)
+
+
+def _answer(outcomes: Iterable[tuple[str, Outcome]]) -> dict[str, Any]:
+    again = [message_id for message_id, outcome in outcomes if outcome is Outcome.RETRIED]
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in again]}
 
 
 def _unreadable(message: Message) -> str | None:

@@ -6,7 +6,6 @@ SQS's receive count is never read. A task that has had its attempts is dead-lett
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -148,7 +147,7 @@ class Deliveries:
         with about(task_id=job.task_id), admit(job, mine) as admitted:
             if isinstance(admitted, Deferral):
                 logger().info("deferred")
-                message.retry(delay_seconds=_jittered(admitted.after_s))
+                message.retry(delay_seconds=backoff.not_before(admitted.after_s))
                 return
             delivery = self._claimed(message, job, deadline=mine)
             if delivery is not None:
@@ -206,11 +205,6 @@ def _attempt(delivery: Delivery, work: Callable[[], Task]) -> None:
     except IsolaneError as error:
         logger().warning("the attempt failed", extra={"error": type(error).__name__})
         delivery.retry()
-
-
-def _jittered(after_s: float | None) -> float | None:
-    """Not all at the moment at which they may: that would be one crowd again."""
-    return None if after_s is None else after_s + random.uniform(0.0, 1.0 + after_s / 4)  # noqa: S311 - no secret
 
 
 @contextmanager

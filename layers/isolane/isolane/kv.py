@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isolane.aws.table import Table, get_many
+from isolane.aws.table import Table, get_many, put_many
 from isolane.characters import nfc
 from isolane.task import as_text
 
@@ -33,7 +33,11 @@ class Values:
 
     def put(self, key: str, value: Any, *, ttl_s: int) -> None:
         """Stores the value for `ttl_s` seconds from now, over whatever was there."""
-        self.table.put({"key": key, "value": as_text(value), "expires_at": int(self.clock()) + ttl_s})
+        self.table.put(self._row(key, value, ttl_s=ttl_s))
+
+    def put_many(self, values: Mapping[str, Any], *, ttl_s: int) -> None:
+        """The same for at most 25 values by key, with one write."""
+        put_many(self.table, [self._row(key, value, ttl_s=ttl_s) for key, value in values.items()])
 
     def row_key(self, key: str) -> dict[str, str]:
         """The key of the value's row, for reading it together with others (`aws.table.get_many`)."""
@@ -47,6 +51,9 @@ class Values:
         if row is None or "value" not in row or row["expires_at"] <= self.clock():
             return None
         return json.loads(row["value"])
+
+    def _row(self, key: str, value: Any, *, ttl_s: int) -> dict[str, Any]:
+        return {**self.row_key(key), "value": as_text(value), "expires_at": int(self.clock()) + ttl_s}
 
 
 def content_key(kind: str, *parts: str) -> str:

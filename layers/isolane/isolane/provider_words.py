@@ -7,8 +7,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from isolane.errors import InvalidJson, InvalidRequest
+from isolane.json_edge import parse_object
+
 LONGEST_WAIT_S = 3_600.0
 """What a provider can ask for at the most; a wrong clock at its end must not park a task for a year."""
+
+_PAGE_BYTES = 2_000
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _TOO_LONG = re.compile(
@@ -48,6 +53,18 @@ def says_quota(sentence: str) -> bool:
 def says_filtered(sentence: str) -> bool:
     """Whether a filter in front of the model has refused the text."""
     return _FILTERED.search(sentence) is not None
+
+
+def sentence_in(body: bytes, *, max_bytes: int) -> str:
+    """What an error says of itself, in the forms that are about; nothing of what it repeats of the request."""
+    try:
+        answer = parse_object(body, max_bytes=max_bytes)
+    except (InvalidJson, InvalidRequest):
+        return body[:_PAGE_BYTES].decode(errors="replace")
+    error = answer.get("error", answer)
+    if isinstance(error, dict):
+        return " ".join(str(error.get(name, "")) for name in ("code", "type", "message"))
+    return str(error)
 
 
 def _until(date: str, *, now: datetime) -> float | None:

@@ -33,6 +33,8 @@ class Settings:
     bucket: str = _setting("BUCKET")
     score_queue_url: str = _setting("SCORE_QUEUE_URL")
     score_dead_letter_queue_url: str = _setting("SCORE_DEAD_LETTER_QUEUE_URL")
+    embed_queue_url: str = _setting("EMBED_QUEUE_URL", "")
+    embed_dead_letter_queue_url: str = _setting("EMBED_DEAD_LETTER_QUEUE_URL", "")
     alarm_queue_url: str = _setting("ALARM_QUEUE_URL", "")
     alarm_dead_letter_queue_url: str = _setting("ALARM_DEAD_LETTER_QUEUE_URL", "")
     allow_anonymous: bool = _setting("ALLOW_ANONYMOUS", "false", read=_flag)
@@ -52,6 +54,14 @@ class Settings:
     """How long the worker's function may run."""
     score_concurrency: int = _setting("SCORE_CONCURRENCY", "5", read=int)
     """Batches of texts in work at once."""
+    embedder: str = _setting("EMBEDDER", "builtin")
+    """Who makes vectors: builtin, openai:MODEL or bedrock:MODEL."""
+    embed_dimensions: int = _setting("EMBED_DIMENSIONS", "256", read=int)
+    """Numbers in a vector, which a model is asked for; 0: as many as it gives."""
+    embed_concurrency: int = _setting("EMBED_CONCURRENCY", "5", read=int)
+    """Calls to the embedding model at once, over all workers."""
+    embed_batch_size: int = _setting("EMBED_BATCH_SIZE", "10", read=int)
+    """Documents in one call, at the most."""
     longest_queue_wait_s: int = _setting("MAX_QUEUE_WAIT_SECONDS", "0", read=int)
     """Texts that would wait longer are refused; 0: none are."""
     model_requests_per_minute: int = _setting("MODEL_REQUESTS_PER_MINUTE", "0", read=int)

@@ -35,12 +35,17 @@ class Submission:
 
     def task_id(self) -> str:
         """The same for the same caller and Idempotency-Key; without a key a new one each time it is asked."""
-        if self.idempotency_key is None:
-            return uuid4().hex
-        if not 0 < len(self.idempotency_key) <= LONGEST_KEY:
-            raise InvalidRequest(f"An Idempotency-Key has 1 to {LONGEST_KEY} characters.")
-        scoped = f"{len(self.owner)}:{self.owner}:{self.idempotency_key}"
-        return hashlib.sha256(scoped.encode()).hexdigest()[:32]
+        return id_of(owner=self.owner, idempotency_key=self.idempotency_key)
+
+
+def id_of(*, owner: str, idempotency_key: str | None) -> str:
+    """The same for the same caller and Idempotency-Key; without a key a new one each time it is asked."""
+    if idempotency_key is None:
+        return uuid4().hex
+    if not 0 < len(idempotency_key) <= LONGEST_KEY:
+        raise InvalidRequest(f"An Idempotency-Key has 1 to {LONGEST_KEY} characters.")
+    scoped = f"{len(owner)}:{owner}:{idempotency_key}"
+    return hashlib.sha256(scoped.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Bedrock's models: one Converse call, in time, and its errors in our words."""
+"""Bedrock's models: one call, in time, and its errors in our words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from botocore.parsers import ResponseParserError
 
 from isolane import time_limit
 from isolane.deadline import Deadline
-from isolane.errors import TimedOut, Unreachable
+from isolane.errors import InvalidJson, InvalidRequest, TimedOut, TooLarge, Unreachable
+from isolane.json_edge import JsonObject, dumps, parse_object
 from isolane.model_errors import InputTooLong, ModelBusy, ModelError, ModelRejected
 from isolane.provider_words import retry_after_s, says_quota, says_too_long
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
 
 _MALFORMED = (ResponseParserError, LookupError, TypeError, AttributeError, ValueError)
-"""What comes of an answer that is not Converse's, a page of something in between say, which botocore takes for one."""
+"""What comes of an answer that is not the service's, a page of something in between, which botocore takes for one."""
 _FOR_NOW = {
     "ThrottlingException",
     "ModelNotReadyException",
@@ -71,6 +72,19 @@ class Models:
             )
             return _conversation(answer)
 
+    def invoke(
+        self, model: str, body: JsonObject, *, max_bytes: int, deadline: Deadline, timeout_s: float
+    ) -> JsonObject:
+        """Calls a model in its own form once. Raises TimedOut, Unreachable, and a ModelError."""
+        with _in_our_words():
+            raw = time_limit.run(
+                lambda: self.client.invoke_model(
+                    modelId=model, body=dumps(body), contentType="application/json", accept="application/json"
+                )["body"].read(max_bytes + 1),
+                limit_s=deadline.bounded(timeout_s),
+            )
+            return parse_object(raw, max_bytes=max_bytes)
+
 
 def _conversation(answer: Mapping[str, Any]) -> Conversation:
     blocks = answer["output"]["message"]["content"]
@@ -90,7 +104,7 @@ def _in_our_words() -> Iterator[None]:
         raise Unreachable(f"The model's provider could not be reached ({type(error).__name__}).") from None
     except BotoCoreError as error:
         raise ModelRejected(f"The model could not be asked ({type(error).__name__}).") from None
-    except _MALFORMED:
+    except (*_MALFORMED, InvalidJson, InvalidRequest, TooLarge):
         raise ModelBusy("The model's provider did not answer in its own form.") from None
 
 

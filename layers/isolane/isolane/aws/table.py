@@ -26,6 +26,8 @@ Returned = Literal["ALL_NEW", "UPDATED_NEW", "NONE"]
 _NAME = re.compile(r"#(\w+)")
 _VALUE = re.compile(r":(\w+)")
 _BATCH_READ_TRIES = 4
+_BATCH_WRITE_TRIES = 4
+MOST_PUT_AT_ONCE = 25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +152,22 @@ def get_many(wanted: Sequence[tuple[Table, Item]]) -> list[Item | None]:
         if not open_keys:
             return [found.get((table.name, repr(sorted(key.items())))) for table, key in wanted]
     raise Unavailable
+
+
+def put_many(table: Table, items: Sequence[Item]) -> None:
+    """Writes whole rows, at most 25 and each of another key, with one call, whatever was there.
+
+    Raises Unavailable where DynamoDB keeps leaving some out; the others are written then.
+    """
+    open_writes: Any = [{"PutRequest": {"Item": to_item(item)}} for item in items]
+    for _ in range(_BATCH_WRITE_TRIES):
+        if not open_writes:
+            return
+        with in_our_words():
+            answer = table.client.batch_write_item(RequestItems={table.name: open_writes})
+        open_writes = answer.get("UnprocessedItems", {}).get(table.name, [])
+    if open_writes:
+        raise Unavailable
 
 
 def _batched(wanted: Iterable[tuple[Table, Item]]) -> dict[str, Any]:
