@@ -50,6 +50,10 @@ class Deployed:
     def dead_letters(self) -> Queue:
         return self._queue("ScoreDeadLetterQueueUrl")
 
+    @property
+    def embed_queue(self) -> Queue:
+        return self._queue("EmbedQueueUrl")
+
     def in_queue(self, queue: Queue) -> int:
         """Messages in it, seen or not."""
         names = [f"ApproximateNumberOfMessages{kind}" for kind in ("", "NotVisible", "Delayed")]

@@ -1,4 +1,4 @@
-"""A model endpoint with bad manners: OpenAI's chat completions and Bedrock's Converse, answered by a script.
+"""A model endpoint with bad manners: OpenAI's and Bedrock's, for completions and embeddings, answered by a script.
 
 In a test:            with ModelServer() as server: server.play(score(80), status(500)); … server.base_url
 As a process:         python -m tests.doubles.model_server --port 8099
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from threading import Event, Lock, Thread
 from typing import Any, ClassVar
 
@@ -208,6 +209,33 @@ def _content(handler: _Handler, step: Step, body: str) -> None:
     return handler.reply_json({"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice]})
 
 
+def _embeddings(handler: _Handler, step: Step, body: str) -> None:
+    """A vector for each text, in the shape of the API asked: Titan's for one, OpenAI's for many."""
+    asked = json.loads(body)
+    texts = asked["input"] if "input" in asked else [asked["inputText"]]
+    if step["refuses"] and any(step["refuses"] in text for text in texts):
+        message = f"The text is no good: {texts[0]}"
+        return handler.reply_json(
+            {"error": {"code": "invalid_input", "message": message}, "message": message}, status=400
+        )
+    vectors = [_vector(text, step=step, dimensions=asked.get("dimensions", 1_024)) for text in texts]
+    if "inputText" in asked:
+        return handler.reply_json({"embedding": vectors[0], "inputTextTokenCount": 3})
+    data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(vectors)]
+    return handler.reply_json({"object": "list", "data": data[::-1], "model": asked["model"]})
+
+
+def _vector(text: str, *, step: Step, dimensions: int) -> Any:
+    """How often each pair of letters is in the text, in one of so many places; or what the step has in its place."""
+    for marked, value in step["bad"].items():
+        if marked in text:
+            return value
+    vector = [0.0] * dimensions
+    for first, second in pairwise(f" {text.lower()} "):
+        vector[(ord(first) * 31 + ord(second)) % dimensions] += 1.0
+    return vector
+
+
 def _status(handler: _Handler, step: Step, _body: str) -> None:
     body = bytes.fromhex(step["body_hex"]) if "body_hex" in step else step["body"].encode()
     handler.reply(body, status=step["status"], headers=step["headers"])
@@ -256,6 +284,7 @@ def _gzip_bomb(handler: _Handler, _step: Step, _body: str) -> None:
 
 _ANSWERS: dict[str, Callable[[_Handler, Step, str], None]] = {
     "content": _content,
+    "embeddings": _embeddings,
     "status": _status,
     "slow_headers": _slow_headers,
     "slow_body": _slow_body,

@@ -27,6 +27,14 @@ def content(text: str, *, stop: str | None = None, delay_s: float = 0, **message
     return step if stop is None else {**step, "stop": stop}
 
 
+def embeddings(*, delay_s: float = 0, refuses: str = "", bad: dict[str, Any] | None = None) -> Step:
+    """A vector for each text that was sent, the last one first, with their indexes; 400 where `refuses` is in a text.
+
+    A text that has a key of `bad` in it gets what is there instead, whatever that is.
+    """
+    return {"kind": "embeddings", "delay_s": delay_s, "refuses": refuses, "bad": bad or {}}
+
+
 def status(code: int, body: Any = "", *, headers: dict[str, str] | None = None) -> Step:
     """Any status with any body; what is not a text is sent as JSON."""
     text = body if isinstance(body, str) else json.dumps(body)

@@ -58,6 +58,7 @@ def _second_stack(deployment: Deployment, server: ModelServer) -> Iterator[Model
             "OpenAiBaseUrl": f"{model_url}/v1",
             "OpenAiKey": "sk-test-key",
             "ModelTimeout": "4",
+            "Embedder": "openai:test-embedding",
         }
         yield Models(deployment=deploy_beside(deployment, purpose=PURPOSE, changes=changes), server=server)
 

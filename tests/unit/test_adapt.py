@@ -1,11 +1,13 @@
 """What is changed for emulators is changed there and nowhere else."""
 
 import copy
+import json
 from typing import Any
 
 from tests.environment.adapt import (
     VERBS,
     architecture,
+    batches_allowed,
     for_localstack,
     for_ministack,
     layer_inside,
@@ -54,6 +56,14 @@ def test_parameters_stay_parameters_in_the_environment_and_where_they_are_text()
     assert adapted["Globals"] == TEMPLATE["Globals"]
     assert adapted["Parameters"] == TEMPLATE["Parameters"]
     assert adapted["Resources"]["Api"]["Properties"]["StageName"] == {"Ref": "StageName"}
+
+
+def test_who_may_send_a_message_may_send_ten_and_nobody_else() -> None:
+    adapted = batches_allowed(TEMPLATE)
+    for name in (each for each, resource in TEMPLATE["Resources"].items() if resource["Type"] == "AWS::IAM::Role"):
+        before, after = (json.dumps(template["Resources"][name]) for template in (TEMPLATE, adapted))
+        assert ("sqs:SendMessageBatch" in after) == ('"sqs:SendMessage"' in before)
+        assert "sqs:SendMessageBatch" not in before
 
 
 def test_the_layer_goes_inside_the_bundle() -> None:
