@@ -81,10 +81,11 @@ format: .venv/installed.lock ## write the code in the form that check wants
 	@$(PY) -m ruff check --fix .
 	@$(PY) -m ruff format .
 
-bench: .venv/installed.lock ## what a cold start costs beside boto3 itself, and permits and reservations beside the bare calls
+bench: .venv/installed.lock ## what a cold start costs beside boto3 itself, permits and reservations beside the bare calls, and a search
 	@$(PY) -m tests.benchmarks.cold_start
 	@PYTHONPATH=layers/isolane:functions $(PY) -m tests.benchmarks.permits
 	@PYTHONPATH=layers/isolane:functions $(PY) -m tests.benchmarks.reservations
+	@PYTHONPATH=layers/isolane:functions $(PY) -m tests.benchmarks.vectors
 
 lock: ## pin anew what requirements-dev.in and the layer's requirements.in ask for; needs uv
 	uv pip compile $(LOCK) requirements-dev.in --output-file requirements.lock

@@ -28,8 +28,12 @@ def unit(values: Iterable[float]) -> Vector | None:
 
 
 def similarity(one: Sequence[float], other: Sequence[float]) -> float:
-    """From -1 to 1. A map over C's own multiplication: four times as fast as a loop, and faster than math.sumprod."""
-    return float(sum(map(mul, one, other)))
+    """From -1 to 1. Without a loop of Python's own; fastest where the vector that many are compared with is a list."""
+    return float(_scalar_product(one, other))
+
+
+_scalar_product = getattr(math, "sumprod", lambda one, other: sum(map(mul, one, other)))
+"""Since Python 3.12; what stands in for it takes half as long again."""
 
 
 def packed(vectors: Iterable[Vector]) -> bytes:

@@ -73,7 +73,8 @@ class Vectors:
             raise Conflict("There are too many documents for an exact search.", code="too_many_documents")
         entries = (entry for block in blocks for entry in live(block, among=among))
         comparable = (entry for entry in entries if len(entry.vector) == len(query))
-        found = (Match(document_id=it.document_id, similarity=similarity(query, it.vector)) for it in comparable)
+        wanted = list(query)
+        found = (Match(document_id=it.document_id, similarity=similarity(wanted, it.vector)) for it in comparable)
         return heapq.nsmallest(limit, found, key=lambda it: (-it.similarity, it.document_id))
 
     def any_of(self, owner: str) -> bool:
