@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import objects.alarms
-import objects.api
 import embeddings.api
 import embeddings.worker
+import objects.alarms
+import objects.api
 import operations.api
 import operations.dead_letters
 import operations.sweeper

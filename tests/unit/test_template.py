@@ -52,7 +52,13 @@ def test_there_is_something_to_hold() -> None:
         "ScoringWorker",
         "Sweeper",
     ]
-    assert [name for name, _ in SERVED] == ["DeadLetters", "DeadLetters", "EmbeddingWorker", "ObjectAlarms", "ScoringWorker"]
+    assert [name for name, _ in SERVED] == [
+        "DeadLetters",
+        "DeadLetters",
+        "EmbeddingWorker",
+        "ObjectAlarms",
+        "ScoringWorker",
+    ]
     assert PLACES == ["default", "local", "localstack"]
 
 
