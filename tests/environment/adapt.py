@@ -20,6 +20,7 @@ VERBS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 FUNCTION = "AWS::Serverless::Function"
 LAYER = "AWS::Serverless::LayerVersion"
 BUNDLE = "bundle"
+SAM_LOCAL_TIMEOUT_S = 120
 
 
 def verbs_written_out(template: Template) -> Template:
@@ -133,7 +134,25 @@ def for_localstack(template: Template, *, parameters: Mapping[str, str]) -> Temp
     return nothing_retained(usual_log_groups(layer_inside(template, bundle=BUNDLE)))
 
 
-TARGETS: dict[str, Callable[..., Template]] = {"ministack": for_ministack, "localstack": for_localstack}
+def more_time(template: Template, *, timeout_s: int) -> Template:
+    """Each function with this time limit: sam local counts the start of a container in, and a machine may be busy."""
+    adapted = copy.deepcopy(template)
+    for function in (*_functions(adapted), adapted.get("Globals", {}).get("Function", {})):
+        if "Timeout" in function:
+            function["Timeout"] = timeout_s
+    return adapted
+
+
+def for_sam_local(template: Template, *, parameters: Mapping[str, str]) -> Template:
+    """The template for sam local, which does all else as AWS does."""
+    return more_time(template, timeout_s=SAM_LOCAL_TIMEOUT_S)
+
+
+TARGETS: dict[str, Callable[..., Template]] = {
+    "ministack": for_ministack,
+    "localstack": for_localstack,
+    "sam-local": for_sam_local,
+}
 
 
 def adapt(built: Path, *, target: str, parameters: Mapping[str, str], name: str | None = None) -> Path:

@@ -40,7 +40,7 @@ class SamLocal:
         told = ("--env-vars", str(self.variables)) if self.variables is not None else ()
         return sam.command(
             [
-                *("local", name, *more, "--template-file", str(BUILT / "template.yaml")),
+                *("local", name, *more, "--template-file", str(BUILT / "sam-local.yaml")),
                 *("--skip-pull-image", *told, "--parameter-overrides", f"Architecture={architecture()}"),
             ]
         )

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 
 from tests.e2e.client import Client
 from tests.environment import containers, door
+from tests.environment.adapt import adapt
 from tests.environment.console import Problem, complain, say
 from tests.environment.deploy import Deployment, deploy, sam_environment
-from tests.environment.places import LOCAL
+from tests.environment.places import BUILT, LOCAL
 from tests.environment.runtime_image import LOG, SamLocal, make_ready
 from tests.environment.up import up
 from tests.events import Case, cases
@@ -111,6 +112,7 @@ def main() -> int:
     try:
         make_ready()
         deployment = deploy(up())
+        adapt(BUILT, target="sam-local", parameters={})
         LOG.unlink(missing_ok=True)
         VARIABLES.write_text(json.dumps(variables(deployment), indent=2))
         with door.opened(deployment.emulator.url, outside=containers.from_inside(deployment.emulator.url)):

@@ -10,6 +10,7 @@ from tests.environment.adapt import (
     batches_allowed,
     for_localstack,
     for_ministack,
+    for_sam_local,
     layer_inside,
     nothing_retained,
     numbers_filled_in,
@@ -18,7 +19,7 @@ from tests.environment.adapt import (
 )
 from tests.template import FUNCTION, TEMPLATE
 
-TARGETS = (for_ministack, for_localstack)
+TARGETS = (for_ministack, for_localstack, for_sam_local)
 
 
 def routes(template: dict[str, Any]) -> set[tuple[str, str]]:
@@ -83,6 +84,13 @@ def test_a_local_stack_that_goes_leaves_nothing_behind() -> None:
     adapted = nothing_retained(TEMPLATE)
     policies = [each.get("DeletionPolicy", "Delete") for each in adapted["Resources"].values()]
     assert set(policies) == {"Delete"}
+
+
+def test_sam_local_gives_each_function_time_for_its_container() -> None:
+    adapted = for_sam_local(TEMPLATE, parameters={})
+    functions = [each["Properties"] for each in adapted["Resources"].values() if each["Type"] == FUNCTION]
+    limits = {each.get("Timeout", adapted["Globals"]["Function"]["Timeout"]) for each in functions}
+    assert limits == {120}
 
 
 def test_adapting_leaves_the_template_that_was_given_alone() -> None:
