@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from isolane.api import Answer, Api, Request, whole_number
+from isolane.api import Answer, Api, Request, not_ready, whole_number
 from isolane.bindings import Bindings
-from isolane.errors import InvalidRequest
+from isolane.errors import ConfigurationError, InvalidRequest
 from isolane.json_edge import digest
 from isolane.observability import concerns
 from isolane.submissions import Submission
@@ -107,4 +107,8 @@ def _api() -> Api:
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """What Lambda calls."""
-    return _api()(event, context)
+    try:
+        api = _api()
+    except ConfigurationError as error:
+        return not_ready(error, event, context)
+    return api(event, context)

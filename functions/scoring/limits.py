@@ -7,6 +7,7 @@ three quarters of the function's time, and the rest is for the claim, the end of
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from isolane.errors import ConfigurationError
 from scoring.policy_name import Policy
@@ -36,5 +37,15 @@ def check(settings: Settings) -> None:
     if settings.scorer_policy not in set(Policy):
         raise ConfigurationError(f"ScorerPolicy is one of {', '.join(Policy)}.")
     names = [entry.strip() for entry in settings.scorer_chain.split(",")]
-    if any(name.startswith("openai:") for name in names) and not settings.openai_base_url:
+    if len(set(names)) != len(names):
+        raise ConfigurationError("ScorerChain names each scorer once.")
+    if any(name.startswith("openai:") for name in names) and not _is_url(settings.openai_base_url):
         raise ConfigurationError("ScorerChain names openai:…, which needs a base URL (OpenAiBaseUrl, OPENAI_BASE_URL).")
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -179,3 +179,13 @@ def test_twenty_reviewers_at_once_have_one_winner(tasks: Tasks, waiting: Task) -
     with ThreadPoolExecutor(16) as threads:
         lent = list(threads.map(lambda number: take(tasks, waiting, reviewer=f"reviewer-{number}"), range(20)))
     assert sum(task is not None for task in lent) == 1
+
+
+def test_a_place_that_has_become_due_is_none_any_more(tasks: Tasks, waiting: Task) -> None:
+    old = {"task_id": waiting.task_id, "due": REVIEWS, "due_at": 0}
+    assert [item["task_id"] for item in not_yet_due(tasks, REVIEWS, limit=9, after=old).items] == [waiting.task_id]
+
+
+def test_what_is_canceled_out_of_a_review_waits_for_no_human_any_more(tasks: Tasks, waiting: Task) -> None:
+    canceled = tasks.cancel(waiting.task_id, owner="ann")
+    assert (canceled.status, canceled.error, canceled.provisional) == (Status.CANCELED, None, None)

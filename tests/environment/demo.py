@@ -104,10 +104,10 @@ def show(task: Mapping[str, Any]) -> None:
     """Print a score with its dimensions and its comments; of a task in review, why it is there and what it has."""
     if task["status"] == IN_REVIEW:
         say(f"  in review: {task['error']['message']}")
-        if "result" not in task:
+        if "provisional" not in task:
             return
         say("  provisionally:")
-    result = task["result"]
+    result = task["provisional"] if task["status"] == IN_REVIEW else task["result"]
     known = ", from the cache: the same text was scored before" if task.get("cached") else ""
     say(f"  score {result['score']} of 100, by {result['model']}{known}")
     for name, value in result["dimensions"].items():

@@ -23,6 +23,7 @@ from tests.environment.fingerprint import fingerprint
 from tests.environment.places import ARTIFACTS, BUILT, LOCAL, ROOT, SECTIONS, STACK_NAME, overrides
 from tests.environment.sam import sam
 from tests.environment.up import up
+from tests.template import PARAMETERS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +59,17 @@ def parameters(emulator: Emulator) -> dict[str, str]:
     """The template's parameters: samconfig.toml's for this place, what this machine decides, what PARAMETERS says."""
     said = shlex.split(os.environ.get("PARAMETERS", ""))
     return {
+        **_defaults(),
         "Architecture": architecture(),
         "EndpointUrl": os.environ.get("FUNCTIONS_ENDPOINT_URL") or emulator.seen_by_functions(emulator.url),
         **overrides(emulator.name),
         **dict(_pair(entry) for entry in said),
     }
+
+
+def _defaults() -> dict[str, str]:
+    """The template's own values: what is not said again would stay as it was deployed last, in silence."""
+    return {name: str(each["Default"]) for name, each in PARAMETERS.items() if each.get("Default", "") != ""}
 
 
 def _pair(entry: str) -> tuple[str, str]:

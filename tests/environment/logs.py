@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.environment import clients, emulator, stack
 from tests.environment.console import Problem, run, say
@@ -56,9 +57,14 @@ def lines(url: str, *, group: str, since_ms: int = 0) -> Iterator[tuple[int, str
     try:
         for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=since_ms):
             for event in page["events"]:
-                yield event["timestamp"], event["eventId"], event["message"].rstrip()
+                yield event["timestamp"], _id_of(event), event["message"].rstrip()
     except logs.exceptions.ResourceNotFoundException:
         return  # a function that never ran has written nothing
+
+
+def _id_of(event: Any) -> str:
+    """An event's own id; an emulator may give none."""
+    return str(event.get("eventId") or f"{event.get('logStreamName')} {event['timestamp']} {event['message']}")
 
 
 def show(url: str, *, function: str | None, follow: bool) -> None:

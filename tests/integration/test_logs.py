@@ -86,3 +86,11 @@ def test_no_text_of_a_users_is_in_a_log(deployment: Deployment, scored: tuple[st
     _, word = scored
     assert lines(deployment, function)
     assert not [line for line in lines(deployment, function) if word in line]
+
+
+def test_the_command_shows_each_line_once(deployment: Deployment, scored: tuple[str, str]) -> None:
+    task_id, _ = scored
+    url = deployment.emulator.url
+    followed = logs.Followed("ScoringApi", logs.log_groups(url, function="ScoringApi")["ScoringApi"])
+    assert any(task_id in line for _, line in followed.fresh(url))
+    assert not [line for _, line in followed.fresh(url) if task_id in line]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isolane.api import Answer, Api, Request, whole_number
+from isolane.api import Answer, Api, Request, not_ready, whole_number
 from isolane.callers import LOCAL, Caller
-from isolane.errors import Contended, InvalidRequest, Overloaded, Unavailable
+from isolane.errors import ConfigurationError, Contended, InvalidRequest, Overloaded, Unavailable
 from isolane.observability import logger
 
 USER = Caller(name="ann", roles=frozenset({"user"}))
@@ -161,6 +161,14 @@ def test_a_surprise_is_500_and_says_nothing(api: Api) -> None:
     answer = call(api, "GET", "/broken")
     assert outcome(answer) == (500, "internal")
     assert "secret" not in answer["body"]
+
+
+def test_a_function_that_cannot_start_says_so_in_the_form_of_every_answer() -> None:
+    event = {"requestContext": {"requestId": "gateways"}}
+    answer = not_ready(ConfigurationError("ModelTimeout does not fit."), event, Context())
+    assert outcome(answer) == (503, "unavailable")
+    assert (answer["headers"]["Retry-After"], answer["headers"]["x-request-id"]) == ("60", "gateways")
+    assert "ModelTimeout" not in answer["body"]
 
 
 def test_lines_say_who_is_calling_in_this_invocation_only(api: Api) -> None:

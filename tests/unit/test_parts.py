@@ -126,6 +126,9 @@ def test_models_get_three_quarters_of_the_functions_time(worker_s: str, models_s
         ({"MODEL_TIMEOUT_SECONDS": "6.5", "WORKER_TIMEOUT_SECONDS": "8"}, "ModelTimeout"),
         ({"MODEL_TIMEOUT_SECONDS": "1", "WORKER_TIMEOUT_SECONDS": "2"}, "ModelTimeout"),
         ({"SCORER_CHAIN": "builtin,openai:x"}, "OpenAiBaseUrl"),
+        ({"SCORER_CHAIN": "openai:x", "OPENAI_BASE_URL": "https://?"}, "OpenAiBaseUrl"),
+        ({"SCORER_CHAIN": "openai:x", "OPENAI_BASE_URL": "https://model:99999/v1"}, "OpenAiBaseUrl"),
+        ({"SCORER_CHAIN": "builtin, builtin"}, "each scorer once"),
         ({"SCORER_POLICY": "best"}, "ScorerPolicy"),
     ],
 )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from isolane.callers import Caller, Callers
 from isolane.deadline import Deadline
 from isolane.errors import (
+    ConfigurationError,
     Contended,
     Forbidden,
     InvalidRequest,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _LONGEST_S = 25.0
 _MARGIN_S = 1.0
 _COME_BACK_S = "1"
+_IN_A_MINUTE = {"Retry-After": "60"}
 _ALWAYS = {
     "Cache-Control": "no-store",
     "Access-Control-Allow-Origin": "*",
@@ -219,6 +221,14 @@ def _refusal(error: Refused) -> Answer:
 
 def _problem(status: int, error: IsolaneError, *, headers: Mapping[str, str] | None = None) -> Answer:
     return Answer(status=status, body={"error": error.code, "message": error.message}, headers=headers or {})
+
+
+def not_ready(error: ConfigurationError, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    """The answer of a function whose settings are such that it cannot start: 503, and the reason in its log."""
+    with invocation(entry="api", context=context):
+        logger().error("cannot start", extra={"reason": error.message})
+        answer = _problem(503, Unavailable("The application is not set up as it should be."), headers=_IN_A_MINUTE)
+        return _in_the_gateways_form(answer, request_id=_request(event, context).request_id)
 
 
 def whole_number(text: str | None, *, name: str, default: int, smallest: int, largest: int) -> int:

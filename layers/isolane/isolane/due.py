@@ -33,13 +33,17 @@ def due(tasks: Tasks, duty: str) -> Iterator[Task]:
 
 
 def not_yet_due(tasks: Tasks, duty: str, *, limit: int, after: dict[str, Any] | None) -> Page:
-    """A page of the keys of those for which it has not, the first to be due first."""
+    """A page of the keys of those for which it has not, the first to be due first.
+
+    A place that has become due meanwhile is none any more, and DynamoDB refuses to go on from it: then from the first.
+    """
+    now_s = tasks.now_ms() // 1000
     return tasks.table.query(
         "#due = :due AND #due_at > :now_s",
         index=BY_DUE,
-        values={"due": duty, "now_s": tasks.now_ms() // 1000},
+        values={"due": duty, "now_s": now_s},
         limit=limit,
-        after=after,
+        after=after if after is not None and after["due_at"] > now_s else None,
     )
 
 

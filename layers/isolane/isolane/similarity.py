@@ -16,13 +16,15 @@ Vector: TypeAlias = "array[float]"
 """Float32, of length 1."""
 
 BYTES_PER_NUMBER = 4
+SHORTEST, LONGEST = 1e-30, 1e30
+"""Lengths between which nothing is lost to rounding; a vector of another says nothing."""
 
 
 def unit(values: Iterable[float]) -> Vector | None:
-    """The vector with its length brought to 1; None where it has none, or a number in it is not finite."""
+    """The vector with its length brought to 1; None where it has none to speak of, or a number in it is not finite."""
     numbers = [float(value) for value in values]
     length = math.sqrt(math.fsum(number * number for number in numbers)) if all(map(math.isfinite, numbers)) else 0.0
-    if not 0.0 < length < math.inf:
+    if not SHORTEST < length < LONGEST:
         return None
     return array("f", [number / length for number in numbers])
 

@@ -186,7 +186,13 @@ class Tasks:
             return self.seen_by(None, owner=owner)
         try:
             row = self._write(
-                task_id, Status.CANCELED, {}, when=f"{ITS_OWNER} AND {UNFINISHED}", claim=claim, owner=owner
+                task_id,
+                Status.CANCELED,
+                {},
+                when=f"{ITS_OWNER} AND {UNFINISHED}",
+                claim=claim,
+                without=", #error",
+                owner=owner,
             )
         except ConditionFailed as refusal:
             found = from_row(refusal.found) if refusal.found is not None else None
