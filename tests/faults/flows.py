@@ -7,12 +7,14 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isolane.model_errors import ModelBusy, ModelRefused, ModelRejected, ReplyUnreadable
+from isolane.model_errors import InputTooLong, ModelBusy, ModelRefused, ModelRejected, ReplyUnreadable
 from isolane.task import RESULT_S, UNFINISHED_S, UNREVIEWED_S
 from tests.faults import acts
+from tests.faults import embedding_acts as documents
 from tests.faults.acts import Do, in_turn
+from tests.faults.broken import Broken
 from tests.faults.failing_client import Process
-from tests.faults.invariants import Broken, Promise, check
+from tests.faults.invariants import Promise, check
 from tests.faults.lab import CLAIM_S, Case, Lab, Step
 
 BUSY_FOR_A_WHILE = functools.partial(ModelBusy, retry_after_s=200.0)
@@ -221,7 +223,50 @@ ALARMS = (
         ends=NO_TASK,
     ),
 )
-FLOWS = (*SUBMITS, *DELIVERIES, *CALLERS, *REVIEWERS, *RESERVATIONS, *OBJECTS, *ALARMS)
+_HANDED_IN = in_turn(documents.hand_in(), documents.take_documents)
+EMBEDDINGS = (
+    ProductFlow(name="hand in documents", life=documents.hand_in(), after=documents.hand_in(), ends=NO_TASK),
+    ProductFlow(
+        name="hand in documents with a key",
+        life=documents.hand_in_with_key,
+        after=documents.hand_in_with_key,
+        ends=NO_TASK,
+    ),
+    ProductFlow(name="embed", before=_HANDED_IN, life=documents.embed(), ends=NO_TASK),
+    ProductFlow(
+        name="embed, one is too long", script=(InputTooLong,), before=_HANDED_IN, life=documents.embed(), ends=NO_TASK
+    ),
+    ProductFlow(
+        name="embed, the model is busy at first",
+        script=(ModelBusy, None),
+        before=_HANDED_IN,
+        life=documents.embed(),
+        ends=NO_TASK,
+    ),
+    ProductFlow(
+        name="embed, the last attempt fails",
+        script=(ModelBusy,),
+        before=in_turn(_HANDED_IN, documents.embed(), acts.wait(60), documents.take_documents),
+        life=in_turn(documents.embed(1), documents.bury_documents),
+        ends=NO_TASK,
+    ),
+    ProductFlow(
+        name="embed what is there in an older version",
+        before=in_turn(_HANDED_IN, documents.embed(), acts.wait(1), documents.hand_in(1), documents.take_documents),
+        life=documents.embed(1),
+        ends=NO_TASK,
+    ),
+    ProductFlow(
+        name="merge vectors",
+        before=in_turn(
+            _HANDED_IN, documents.embed(), acts.wait(1), documents.hand_in(1), documents.embed_what_is_there
+        ),
+        life=acts.sweep,
+        after=acts.sweep,
+        ends=NO_TASK,
+    ),
+)
+FLOWS = (*SUBMITS, *DELIVERIES, *CALLERS, *REVIEWERS, *RESERVATIONS, *EMBEDDINGS, *OBJECTS, *ALARMS)
 
 GUARDED = (
     ProductFlow(name="guarded: deliver", before=in_turn(acts.submit, acts.take), life=acts.deliver),

@@ -17,12 +17,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from embeddings.embedders import Embedded
 from isolane.alarms import DUE
+from isolane.backlog import LOOK_EVERY_S, Backlog
 from isolane.deadline import Deadline
 from isolane.errors import Refused
 from isolane.json_edge import digest
-from isolane.model_errors import ModelBusy, ModelError
+from isolane.model_errors import InputTooLong, ModelBusy, ModelError
 from isolane.observability import logger
+from isolane.similarity import Vector, unit
 from isolane.task import Status, as_json, text_name
 from scoring.api import KIND
 from scoring.cache import cache_key
@@ -86,6 +89,8 @@ class Case:
     """The texts that the model was asked about."""
     paid_twice: list[str] = field(default_factory=list)
     """Those whose score was kept already."""
+    asked_for: list[tuple[str, ...]] = field(default_factory=list)
+    """The texts for whose vectors the embedder was asked, call by call."""
     asked_ms: list[int] = field(default_factory=list)
     """When, for each of them."""
     answers: list[Answered] = field(default_factory=list)
@@ -96,6 +101,9 @@ class Case:
     """The same, for dead letters."""
     kept: frozenset[str] = frozenset()
     """The texts that are kept for reviewers, by name, at rest."""
+    taken: list[list[dict[str, Any]]] = field(default_factory=list)
+    """The same, for documents, each time that some were received."""
+    document_ids: tuple[str, ...] = ("one", "two", "bad")
     alarms: list[dict[str, Any]] = field(default_factory=list)
     """The same, for alarms of objects."""
     cached_before: bool = False
@@ -129,6 +137,17 @@ class Case:
         last = {change.key: change.after for change in self.changes if change.table == table}
         return {key: row for key, row in last.items() if row is not None}
 
+    def documents(self, which: int) -> list[dict[str, str]]:
+        """The documents that are handed in: their texts are of this case, and of this time of handing in."""
+        return [{"id": name, "text": f"{name}, version {which} of {self.key}"} for name in self.document_ids]
+
+    def handed_in(self) -> Iterator[tuple[str, str, str]]:
+        """Batch, id and text of each document of which its owner was told."""
+        for answer in self.answers:
+            if answer.asked.startswith("embed") and answer.status == 202:
+                for document in self.documents(int(answer.asked.split()[1])):
+                    yield answer.body["batchId"], document["id"], document["text"]
+
     def note(self, answered: Answered) -> Answered:
         """Keeps an answer as evidence."""
         self.answers.append(answered)
@@ -157,12 +176,42 @@ class Model:
             raise step(requests=1)
         return Score(score=score_of(text), dimensions={"all": score_of(text)}, comments=("Fine.",))
 
+    def asked_for(self, texts: Sequence[str]) -> Step:
+        """What it is to do with texts of which it is asked for vectors."""
+        if self.turn is not None:
+            self.turn.do("the embedder is asked", lambda: self._note(texts), touches=LOOKS_AT_THE_CLOCK)
+        else:
+            self._note(texts)
+        script = self._lab.case.script
+        return script[min(len(self._lab.case.asked_for), len(script)) - 1]
+
+    def _note(self, texts: Sequence[str]) -> None:
+        self._lab.case.asked_for.append(tuple(texts))
+
     def _ask(self, text: str) -> None:
         case = self._lab.case
         if kept_scores(self._lab).find([text], scorer=self.name, form=Form.PART):
             case.paid_twice.append(text)
         case.asked.append(text)
         self._lab.case.asked_ms.append(int(self._lab.clock() * 1000))
+
+
+class LabEmbedder:
+    """Makes vectors as the case says: each call of it is one step of the script."""
+
+    name = "embedder"
+    is_remote = True
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def embed(self, texts: Sequence[str], *, deadline: Deadline) -> list[Embedded]:  # noqa: ARG002 - it answers at once
+        step = self._model.asked_for(texts)
+        if step is None:
+            return [vector_of(text) for text in texts]
+        error = step(requests=1)
+        alone = isinstance(error, InputTooLong)
+        return [error if not alone or text.startswith("bad") else vector_of(text) for text in texts]
 
 
 class PromptedModel:
@@ -207,7 +256,11 @@ class Seat:
             "MAX_RETRIES": str(MAX_ATTEMPTS - 1),
             "MODEL_CONCURRENCY": str(PERMITS),
         }
-        return Application(world, scorers=self._scorers, changes=changes, sleep=lambda _: None)
+        app = Application(
+            world, scorers=self._scorers, embedder=LabEmbedder(self.model), changes=changes, sleep=lambda _: None
+        )
+        app.bindings.embed_backlog = _without_a_memory(app.bindings.embed_backlog)
+        return app
 
     @property
     def _scorers(self) -> tuple[Scorer, ...]:
@@ -261,6 +314,24 @@ class Seat:
         """The same, for dead letters."""
         if records:
             self._acknowledge(self.app.dead, records, self.app.bury(records))
+
+    def embed(self, case: Case, *, which: int = 0, key: str | None = None) -> Answered:
+        """A caller's POST /api/embed/batch."""
+        headers, body = {"Idempotency-Key": key} if key is not None else {}, {"documents": case.documents(which)}
+        asked = f"embed {which} {key}"
+        return self._call(asked, "POST", "/api/embed/batch", body=body, headers=headers, api=self.app.embeddings)
+
+    def work_on_documents(self, records: list[dict[str, Any]]) -> None:
+        """A batch to the worker that embeds, and what Lambda does with its answer."""
+        if records:
+            self._acknowledge(self.app.embed_queue, records, self.app.embed(records))
+
+    def bury_documents(self, records: list[dict[str, Any]]) -> None:
+        """The same, for documents that are dead letters."""
+        arn = f"arn:aws:sqs:us-east-1:1:{self.app.embed_dead.url.rsplit('/', 1)[-1]}"
+        if records:
+            letters = [{**record, "eventSourceARN": arn} for record in records]
+            self._acknowledge(self.app.embed_dead, records, self.app.bury(letters))
 
     def reserve(self, request_id: str, *, seats: int) -> Answered:
         """A caller's POST /workshops/{name}/reservations."""
@@ -408,6 +479,12 @@ class Lab:
     def receive_letters(self) -> list[dict[str, Any]]:
         return receive(self.aws.app.dead, most=3)
 
+    def receive_documents(self) -> list[dict[str, Any]]:
+        return receive(self.aws.app.embed_queue)
+
+    def receive_dead_documents(self) -> list[dict[str, Any]]:
+        return receive(self.aws.app.embed_dead)
+
     def receive_alarms(self) -> list[dict[str, Any]]:
         return receive(self.aws.app.alarms, most=3)
 
@@ -429,6 +506,8 @@ class Lab:
             self.aws.deliver(self.receive())
             self.aws.bury(self.receive_letters())
             self.aws.ring(self.receive_alarms())
+            self.aws.work_on_documents(self.receive_documents())
+            self.aws.bury_documents(self.receive_dead_documents())
         raise AssertionError(f"not at rest after {_MOST_DELIVERIES} deliveries")
 
     def _alarm_s(self) -> float | None:
@@ -442,6 +521,19 @@ class Lab:
         waiting = [row for row in self.case.rows("TasksTable").values() if row["status"] == Status.IN_REVIEW]
         names = (text_name(row["task_id"], row["nonce"]) for row in waiting)
         return (name for name in names if payloads.kept(name) is not None)
+
+
+def _without_a_memory(backlog: Backlog) -> Backlog:
+    """One that looks each time, and tells nobody of its pace: by the wall's clock no life would be like another."""
+    later = itertools.count(step=int(LOOK_EVERY_S) + 1)
+    return replace(backlog, keeps_pace=False, clock=lambda: float(next(later)))
+
+
+def vector_of(text: str) -> Vector:
+    """The one right vector of a text."""
+    found = unit(hashlib.sha256(text.encode()).digest()[:4])
+    assert found is not None
+    return found
 
 
 def long_text(number: int) -> str:

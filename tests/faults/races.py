@@ -6,13 +6,16 @@ All of them end alike: what is left is delivered until nothing moves, and then t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from isolane.compactions import LEASE_S as LEASE_S_OF_COMPACTIONS
 from isolane.model_errors import ModelBusy, ReplyUnreadable
 from isolane.reviews import LEASE_S
 from isolane.task import RESULT_S, UNFINISHED_S, UNREVIEWED_S
 from tests.faults import acts
+from tests.faults import embedding_acts as documents
 from tests.faults.acts import Do, as_actor, in_turn
+from tests.faults.broken import Broken
 from tests.faults.flows import ALARM_IS_HERE, BUSY_FOR_A_WHILE, IN_REVIEW, NO_TASK
-from tests.faults.invariants import Broken, check
+from tests.faults.invariants import check
 from tests.faults.lab import CLAIM_S, Case, Lab, Step
 from tests.faults.race import Outcomes, Race
 from tests.faults.schedule import time_passes
@@ -300,6 +303,56 @@ OBJECT_RACES = (
         actors={"A": acts.join("tom", "a"), "B": in_turn(acts.join("ann"), acts.join("tom", "a"))},
     ),
 )
+_HANDED_IN = in_turn(documents.hand_in(), documents.take_documents)
+_TWO_BATCHES = in_turn(_HANDED_IN, acts.wait(1), documents.hand_in(1), documents.take_documents)
+EMBEDDING_RACES = (
+    Meeting(
+        name="two deliveries of the same documents",
+        before=_HANDED_IN,
+        actors={"A": documents.embed(), "B": documents.embed()},
+        dying=("A",),
+    ),
+    Meeting(
+        name="two batches of one owner",
+        before=_TWO_BATCHES,
+        actors={"A": documents.embed(), "B": documents.embed(1)},
+        dying=("A",),
+    ),
+    Meeting(
+        name="one batch is handed in twice",
+        actors={"A": documents.hand_in_with_key, "B": documents.hand_in_with_key},
+        dying=("A",),
+    ),
+    Meeting(
+        name="handing in against embedding",
+        actors={"A": documents.hand_in_with_key, "B": documents.embed_what_is_there},
+        dying=("A", "B"),
+    ),
+    Meeting(
+        name="merging against embedding",
+        before=in_turn(_TWO_BATCHES, documents.embed()),
+        actors={"A": acts.sweep, "B": documents.embed(1)},
+        dying=("A", "B"),
+    ),
+    Meeting(
+        name="merging against a redelivery",
+        before=in_turn(_TWO_BATCHES, documents.embed(), documents.embed(1)),
+        actors={"A": acts.sweep, "B": documents.embed()},
+    ),
+    Meeting(
+        name="two merge vectors, one lapses",
+        before=in_turn(_TWO_BATCHES, documents.embed(), documents.embed(1)),
+        actors={"A": acts.sweep, "B": acts.sweep},
+        time=LEASE_S_OF_COMPACTIONS + 3,
+        dying=("A",),
+    ),
+    Meeting(
+        name="a late vector against its dead letter",
+        script=(ModelBusy, ModelBusy, None),
+        before=in_turn(_HANDED_IN, documents.embed(), acts.wait(60), documents.take_documents, documents.embed(1)),
+        actors={"A": documents.embed(1), "B": documents.bury_documents},
+    ),
+)
 ALARM_RACES = (
     Meeting(
         name="an alarm is delivered twice",
@@ -330,7 +383,10 @@ ALARM_RACES = (
         actors={"A": acts.sweep, "B": acts.ring},
     ),
 )
-RACES = (*TASK_RACES, *(replace(meeting, ends=NO_TASK) for meeting in (*WORKSHOP_RACES, *OBJECT_RACES, *ALARM_RACES)))
+RACES = (
+    *TASK_RACES,
+    *(replace(meeting, ends=NO_TASK) for meeting in (*WORKSHOP_RACES, *OBJECT_RACES, *EMBEDDING_RACES, *ALARM_RACES)),
+)
 
 CROWDS = (
     Meeting(
