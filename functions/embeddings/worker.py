@@ -151,7 +151,7 @@ class Worker:
         for batch_id, of_batch in _grouped(settled, key=lambda it: it.document.batch_id):
             with guarded(*(it.letter.message for it in of_batch)):
                 batch = self._mark(batch_id, of_batch)
-                if batch is not None and batch.finished:
+                if batch is not None and batch.finished and not self._app.settings.vector_index_arn:
                     self._app.compactions.ask(batch.owner)
                 for it in of_batch:
                     it.letter.message.ack()

@@ -18,6 +18,7 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
 from tests.deployed import Deployed
@@ -32,14 +33,15 @@ from tests.faults import proxy
 from tests.faults.proxy_faults import Settings
 from tests.faults.soak_accounts import Books, violations
 from tests.faults.soak_clients import Callers, Sent
+from tests.faults.soak_documents import Batch, Owners, shelf
 from tests.faults.soak_plan import Plan, Soaked, Watch
 from tests.faults.soak_report import report
 from tests.waiting import WaitedTooLong, wait_until
 
 PURPOSE = "soak"
 KEY = re.compile(r"soak-[0-9a-f]{8}-\d+")
-VICTIMS = ("ScoringWorker", "ScoringWorker", "ScoringApi")
-"""The worker twice, for it has more to lose. Not what records dead letters: its messages come back after 3 minutes."""
+VICTIMS = ("ScoringWorker", "EmbeddingWorker", "ScoringWorker", "ScoringApi", "EmbeddingsApi")
+"""The worker of texts twice, for it has more to lose. Not what records dead letters: they come back after 3 minutes."""
 ORPHANS_S = 60
 """A message whose row was never written lives this long: its caller's next try made another."""
 
@@ -58,10 +60,10 @@ def soak(first: Deployment, plan: Plan) -> Soaked:
     ):
         watch.lap("deployed")
         server.play(*_moods(plan))
-        sent, kills = _soaked(stack, plan, watch)
+        sent, batches, kills = _soaked(stack, plan, watch)
         _wait_for_rest(stack, watch)
         watch.lap("at rest")
-        books = _read(stack, sent, server=server)
+        books = _read(stack, sent, batches, server=server)
         faults = faulty.judge.control("GET", b"")["counters"]
         complaints = _complaints(stack)
     return Soaked(
@@ -105,18 +107,23 @@ def _moods(plan: Plan) -> list[steps.Step]:
     return random.Random(plan.seed).choices(kinds, weights=[985, 12, 1, 2], k=plan.tasks * 2)
 
 
-def _soaked(stack: Deployed, plan: Plan, watch: Watch) -> tuple[list[Sent], Counter[str]]:
-    """Every text handed in while processes die, then followed to its end."""
+def _soaked(stack: Deployed, plan: Plan, watch: Watch) -> tuple[list[Sent], list[Batch], Counter[str]]:
+    """Every text and every batch handed in while processes die, then followed to its end."""
     name = uuid.uuid4().hex[:8]
     keys = [f"soak-{name}-{number}" for number in range(plan.tasks)]
     sent = [Sent(key=key, text=f"Rivers shape the land, because water carries soil. {key}") for key in keys]
+    batches = [Batch(key=f"batch-{name}-{number}") for number in range(plan.batches)]
     callers = Callers(api=stack.api, clients=plan.clients, over=watch.over)
-    with _killing(plan, watch, sent=sent) as kills:
+    owners = Owners(callers=Callers(api=stack.api, clients=2, over=watch.over))
+    with _killing(plan, watch, sent=sent) as kills, ThreadPoolExecutor(1) as beside:
+        handing_in = beside.submit(owners.submit, batches)
         callers.submit(sent)
+        handing_in.result()
     watch.lap("handed in")
+    owners.follow(batches)
     callers.follow(sent)
     watch.lap("followed to the end")
-    return sent, kills
+    return sent, batches, kills
 
 
 @contextmanager
@@ -149,13 +156,13 @@ def _wait_for_rest(stack: Deployed, watch: Watch) -> None:
     """Until both queues are empty; messages that nobody's row is for go after a minute."""
 
     def empty() -> bool:
-        return stack.in_queue(stack.queue) == 0 and stack.in_queue(stack.dead_letters) == 0
+        return not any(stack.in_queue(queue) for queue in (stack.queue, stack.dead_letters, stack.embed_queue))
 
     with suppress(WaitedTooLong):  # what is left is counted
         wait_until(empty, description="the queues are empty", timeout_s=min(watch.left_s, ORPHANS_S + 30))
 
 
-def _read(stack: Deployed, sent: list[Sent], *, server: ModelServer) -> Books:
+def _read(stack: Deployed, sent: list[Sent], batches: list[Batch], *, server: ModelServer) -> Books:
     found = [KEY.search(request.body) for request in server.requests]
     state = stack.rows(stack.state)
     values = [stack.values.live(row) for row in stack.rows(stack.values.table)]
@@ -166,8 +173,13 @@ def _read(stack: Deployed, sent: list[Sent], *, server: ModelServer) -> Books:
         asked=Counter(match[0] for match in found if match is not None),
         cached=[value["result"] for value in values if value is not None and "result" in value],
         at_once=server.max_concurrency,
-        semaphores=[row for row in state if "leases" in row],
-        left={"the queue": stack.in_queue(stack.queue), "the dead-letter queue": stack.in_queue(stack.dead_letters)},
+        semaphores=[row for row in state if "leases" in row and "#compaction#" not in row["pk"]],
+        left={
+            "the queue": stack.in_queue(stack.queue),
+            "the dead-letter queue": stack.in_queue(stack.dead_letters),
+            "the queue of documents": stack.in_queue(stack.embed_queue),
+        },
+        shelf=shelf(batches, rows=state),
     )
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tests.faults import soak_documents
 from tests.faults.soak_clients import Sent
+from tests.faults.soak_documents import Shelf
 
 SHOWN = 5
 OURS = "500 internal"
@@ -33,6 +35,8 @@ class Books:
     """The rows that the model's permits lie in."""
     left: Mapping[str, int]
     """Messages in each queue, seen or not."""
+    shelf: Shelf
+    """Batches of documents, and vectors."""
 
 
 def violations(books: Books) -> list[str]:
@@ -98,6 +102,13 @@ def the_permits_add_up_and_were_not_exceeded(books: Books) -> Iterator[str]:
         yield f"the model has {len(books.semaphores)} semaphores"
 
 
+def each_document_has_its_vector_or_a_reason(books: Books) -> Iterator[str]:
+    yield from soak_documents.violations(books.shelf)
+    for batch in books.shelf.batches:
+        if odd := {name for name in batch.answers if name == OURS or name.startswith("4")}:
+            yield f"{batch.key} was answered {sorted(odd)}"
+
+
 def the_queues_are_empty(books: Books) -> Iterator[str]:
     for queue, count in books.left.items():
         if count:
@@ -118,6 +129,7 @@ CHECKS = (
     no_attempt_asks_the_model_twice,
     only_what_completed_is_cached,
     the_permits_add_up_and_were_not_exceeded,
+    each_document_has_its_vector_or_a_reason,
     the_queues_are_empty,
     nothing_came_out_that_should_not,
 )

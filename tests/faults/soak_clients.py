@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import urllib3
 
 from tests.e2e.client import Answer, Client
+
+T = TypeVar("T")
 
 LONGEST_PAUSE_S = 3.0
 """More is never waited, whatever Retry-After says: a soak is short."""
@@ -42,7 +44,7 @@ class Sent:
 
     def note(self, answer: Answer | None) -> None:
         """Keeps what came back."""
-        self.answers[_name_of(answer)] += 1
+        self.answers[name_of(answer)] += 1
         if answer is not None and answer.status in {200, 202}:
             self.task = answer.json
             self.ids.add(self.task["taskId"])
@@ -60,47 +62,51 @@ class Callers:
 
     def submit(self, texts: Iterable[Sent]) -> None:
         """Hands each text in, under the same key until it is taken or refused for good."""
-        self._all(self._submit, texts)
+        self.all(self._submit, texts)
 
     def follow(self, texts: Iterable[Sent]) -> None:
         """Asks after each task until it is terminal."""
-        self._all(self._follow, texts)
+        self.all(self._follow, texts)
 
-    def _all(self, work: Callable[[Sent], None], texts: Iterable[Sent]) -> None:
+    def all(self, work: Callable[[T], None], items: Iterable[T]) -> None:
+        """Does some work on each, several at once."""
         with ThreadPoolExecutor(self.clients) as threads:
-            list(threads.map(work, texts))
+            list(threads.map(work, items))
 
     def _submit(self, sent: Sent) -> None:
         sent.started_s = time.monotonic()
         while not self.over.is_set():
-            answer = _answer(lambda: self.api.submit(sent.text, key=sent.key))
+            answer = tried(lambda: self.api.submit(sent.text, key=sent.key))
             sent.note(answer)
             if answer is not None and answer.status < 500:
                 return
-            self.over.wait(_pause_s(answer))
+            self.over.wait(pause_s(answer))
 
     def _follow(self, sent: Sent) -> None:
         while sent.task is not None and not sent.ended and not self.over.is_set():
-            answer = _answer(lambda: self.api.result(sent.task["taskId"]))
+            answer = tried(lambda: self.api.result(sent.task["taskId"]))
             sent.note(answer)
             if answer is not None and 400 <= answer.status < 500:
                 return
-            self.over.wait(0.0 if sent.ended else _pause_s(answer))
+            self.over.wait(0.0 if sent.ended else pause_s(answer))
 
 
-def _answer(call: Callable[[], Answer]) -> Answer | None:
+def tried(call: Callable[[], Answer]) -> Answer | None:
+    """The answer, or None where the connection broke."""
     try:
         return call()
     except urllib3.exceptions.HTTPError:
         return None
 
 
-def _pause_s(answer: Answer | None) -> float:
+def pause_s(answer: Answer | None) -> float:
+    """How long to wait before the next question."""
     said = answer.headers.get("retry-after") if answer is not None else None
     return min(float(said), LONGEST_PAUSE_S) if said is not None else SHORT_PAUSE_S
 
 
-def _name_of(answer: Answer | None) -> str:
+def name_of(answer: Answer | None) -> str:
+    """An answer by status and code."""
     if answer is None:
         return "no answer"
     try:

@@ -19,6 +19,8 @@ class Plan:
     """What a soak does."""
 
     tasks: int = 2_000
+    batches: int = 25
+    """Of documents, 40 each."""
     clients: int = 16
     rate: float = 0.05
     """The share of the functions' calls to AWS that fail."""

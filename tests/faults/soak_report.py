@@ -21,6 +21,7 @@ def report(soaked: Soaked) -> str:
         "answers": _counts(sum((sent.answers for sent in soaked.books.sent), Counter())),
         "tasks": _counts(Counter(str(row["status"]) for row in soaked.books.rows.values())),
         "attempts": _counts(Counter(str(row["attempt"]) for row in soaked.books.rows.values())),
+        "documents": _documents(soaked),
         "model": f"{soaked.books.asked.total():,} requests, at most {soaked.books.at_once} at once",
         "dead letters": f"{len(soaked.books.letters)}",
         "waited": _waits(soaked),
@@ -34,6 +35,12 @@ def _times(soaked: Soaked) -> str:
     parts = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in soaked.seconds.items())
     worked_s = soaked.seconds["handed in"] + soaked.seconds["followed to the end"]
     return f"{parts}; {len(soaked.books.sent) / worked_s:.1f} tasks a second"
+
+
+def _documents(soaked: Soaked) -> str:
+    shelf = soaked.books.shelf
+    told = sum((batch.answers for batch in shelf.batches), Counter())
+    return f"{len(shelf.there)} vectors of {len(shelf.batches)} batches; answers: {_counts(told)}"
 
 
 def _faults(counters: Mapping[str, Any]) -> str:

@@ -11,8 +11,12 @@ import pytest
 
 from tests.faults.soak_accounts import CHECKS, Books, violations
 from tests.faults.soak_clients import Sent
+from tests.faults.soak_documents import A_BATCH, Batch, Shelf
 
 RESULT = {"score": 80}
+DONE = {"progress": 100, "completed": A_BATCH, "failed": 0, "errors": []}
+ONE_FAILED = {**DONE, "completed": A_BATCH - 1, "failed": 1, "errors": [{"id": "batch-0", "code": "timed_out"}]}
+BATCH = Batch(key="batch", answers=Counter({"202": 1}), ids={"b"}, progress=DONE)
 
 
 def sent(key: str, task_id: str, status: str) -> Sent:
@@ -32,6 +36,7 @@ def balanced() -> Books:
         at_once=5,
         semaphores=[{"limit": 5, "free": 4, "leases": {"h": {"count": 1}}}],
         left={"the queue": 0, "the dead-letter queue": 0},
+        shelf=Shelf(batches=[BATCH], there=frozenset(each["id"] for each in BATCH.documents)),
     )
 
 
@@ -45,6 +50,14 @@ def without_row(books: Books, task_id: str) -> Books:
 
 def with_sent(books: Books, changed: Sent) -> Books:
     return replace(books, sent=[changed, *books.sent[1:]])
+
+
+def with_batch(books: Books, **changes: Any) -> Books:
+    return replace(books, shelf=replace(books.shelf, batches=[replace(BATCH, **changes)]))
+
+
+def with_vectors(books: Books, there: frozenset[str]) -> Books:
+    return replace(books, shelf=replace(books.shelf, there=there))
 
 
 WRONG: dict[str, Callable[[Books], Books]] = {
@@ -69,6 +82,15 @@ WRONG: dict[str, Callable[[Books], Books]] = {
     "7 messages are left in the queue": lambda books: replace(books, left={"the queue": 7}),
     "a was answered ['500 internal']": lambda books: with_sent(
         books, replace(books.sent[0], answers=Counter({"500 internal": 1}))
+    ),
+    "batch has 0 batches": lambda books: with_batch(books, ids=set()),
+    "batch has 1 batches, at {'progress': 50}": lambda books: with_batch(books, progress={"progress": 50}),
+    "batch is at 39 and 0 of 40": lambda books: with_batch(books, progress={**DONE, "completed": 39}),
+    "batch has documents that failed of ['timed_out']": lambda books: with_batch(books, progress=ONE_FAILED),
+    "batch has lost the vectors of 40 documents": lambda books: with_vectors(books, frozenset()),
+    "1 vectors are nobody's": lambda books: with_vectors(books, books.shelf.there | {"stray"}),
+    "batch was answered ['422 idempotency_mismatch']": lambda books: with_batch(
+        books, answers=Counter({"422 idempotency_mismatch": 1})
     ),
     "a was answered ['404 task_not_found']": lambda books: with_sent(
         books, replace(books.sent[0], answers=Counter({"404 task_not_found": 1}))

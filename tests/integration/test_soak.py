@@ -14,6 +14,7 @@ from tests.faults.soak_report import report
 
 PLAN = Plan(
     tasks=60,
+    batches=3,
     clients=6,
     # A write that meets a transaction is not tried again by the SDK: its caller does that, and leaves a message without
     # a row behind, which takes a minute to go.
@@ -25,10 +26,11 @@ PLAN = Plan(
 
 
 @pytest.mark.usefixtures("mortal")
-def test_sixty_tasks_survive_failing_calls_and_killed_processes(deployment: Deployment) -> None:
+def test_sixty_tasks_and_three_batches_survive_failing_calls_and_killed_processes(deployment: Deployment) -> None:
     soaked = soak(deployment, PLAN)
     sys.stdout.write(report(soaked))
     assert soaked.broken == []
     assert len(soaked.books.rows) == PLAN.tasks
+    assert len(soaked.books.shelf.there) > 0
     assert soaked.faults["struck"] > 0
     assert soaked.kills.total() > 0

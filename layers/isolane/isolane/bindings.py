@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from isolane.breaker import Breaker
     from isolane.compactions import Compactions
     from isolane.flight import Flights
+    from isolane.indexed_vectors import IndexedVectors
     from isolane.objects import Objects
     from isolane.permits import Permits
     from isolane.rate_limit import RateLimit
@@ -216,16 +217,28 @@ class Bindings:
         return Batches(self.values.table, self.values.clock)
 
     @functools.cached_property
-    def vectors(self) -> Vectors:
+    def vectors(self) -> Vectors | IndexedVectors:
+        """Where vectors lie: in State, or in an index of S3 Vectors, where one is named."""
+        return self._indexed_vectors() if self.settings.vector_index_arn else self._blocks
+
+    @functools.cached_property
+    def _blocks(self) -> Vectors:
         from isolane.vectors import Vectors  # noqa: PLC0415 - only where documents are embedded
 
         return Vectors(self.state)
+
+    def _indexed_vectors(self) -> IndexedVectors:
+        from isolane.aws.vector_index import VectorIndex  # noqa: PLC0415 - only where an index is named
+        from isolane.indexed_vectors import IndexedVectors  # noqa: PLC0415 - the same
+
+        index = VectorIndex(self._make_client("s3vectors"), self.settings.vector_index_arn)
+        return IndexedVectors(index=index, permits=self.permits)
 
     @functools.cached_property
     def compactions(self) -> Compactions:
         from isolane.compactions import Compactions  # noqa: PLC0415 - only where documents are embedded
 
-        return Compactions(table=self.state, vectors=self.vectors, permits=self.permits)
+        return Compactions(table=self.state, vectors=self._blocks, permits=self.permits)
 
     @functools.cached_property
     def posts(self) -> RateLimit | None:

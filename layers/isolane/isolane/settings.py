@@ -62,6 +62,8 @@ class Settings:
     """Calls to the embedding model at once, over all workers."""
     embed_batch_size: int = _setting("EMBED_BATCH_SIZE", "10", read=int)
     """Documents in one call, at the most."""
+    vector_index_arn: str = _setting("VECTOR_INDEX_ARN", "")
+    """An index of S3 Vectors; empty: vectors lie in State."""
     longest_queue_wait_s: int = _setting("MAX_QUEUE_WAIT_SECONDS", "0", read=int)
     """Texts that would wait longer are refused; 0: none are."""
     model_requests_per_minute: int = _setting("MODEL_REQUESTS_PER_MINUTE", "0", read=int)
