@@ -1,7 +1,10 @@
 """What processes and people do to documents and their vectors, in the lab."""
 
+from contextlib import suppress
+
+from isolane.errors import IsolaneError
 from tests.faults.acts import Do
-from tests.faults.lab import Answered, Case, Lab, Seat
+from tests.faults.lab import OWNER, Answered, Case, Lab, Seat
 
 
 def hand_in(which: int = 0) -> Do:
@@ -33,3 +36,9 @@ def embed_what_is_there(lab: Lab, _case: Case, seat: Seat) -> None:
 def bury_documents(lab: Lab, _case: Case, seat: Seat) -> None:
     """The function behind the dead-letter queue gets the documents that lie there."""
     seat.bury_documents(lab.receive_dead_documents())
+
+
+def merge(_lab: Lab, _case: Case, seat: Seat) -> None:
+    """What the sweeper does for the owner of the documents; who meets another leaves it for the next minute."""
+    with suppress(IsolaneError):
+        seat.app.bindings.compactions.perform({"pk": "compactions", "sk": OWNER, "asked": "lately"})

@@ -26,6 +26,7 @@ class Mutation:
     aim: Aim
 
 
+_EMBEDDING_WORKER = "functions/embeddings/worker.py"
 _TASKS = "layers/isolane/isolane/tasks.py"
 _TASK = "layers/isolane/isolane/task.py"
 _DELIVERY = "layers/isolane/isolane/delivery.py"
@@ -391,5 +392,38 @@ MUTATIONS = (
         old='STILL_AT_THAT_TIME = "#alarm_at_ms = :at_ms"',
         new='STILL_AT_THAT_TIME = "#alarm_at_ms >= :at_ms"',
         aim=(_RACES, "-k", "sweeper and moving"),
+    ),
+    Mutation(
+        name="a document is marked before its vector is there",
+        stands_for="A15: done is told before it is",
+        path=_EMBEDDING_WORKER,
+        old="""        self._add([it for it in settled if not isinstance(it.end, Problem)])
+        for batch_id""",
+        new="""        for batch_id""",
+        aim=(_WALKS, "-k", "embed"),
+    ),
+    Mutation(
+        name="a document that fails takes its neighbours with it",
+        stands_for="A3: one bad message fails its batch",
+        path=_EMBEDDING_WORKER,
+        old="            if not isinstance(result, ModelError):",
+        new="            if not any(isinstance(each, ModelError) for each in found):",
+        aim=(_WALKS, "-k", "embed"),
+    ),
+    Mutation(
+        name="a merge does not ask what others have merged",
+        stands_for="E12: work under a lease that has lapsed",
+        path="layers/isolane/isolane/vectors.py",
+        old="            raise Contended from refusal",
+        new="            return",
+        aim=(_RACES, "-k", "merge"),
+    ),
+    Mutation(
+        name="the older version of a document stays",
+        stands_for="A15: a stale run writes last",
+        path="layers/isolane/isolane/blocks.py",
+        old="found[entry.document_id][0] < entry.version",
+        new="found[entry.document_id][0] > entry.version",
+        aim=(_WALKS, "-k", "older or merge"),
     ),
 )

@@ -34,6 +34,8 @@ class Meeting:
     script: Sequence[Step] = (None,)
     dying: Sequence[str] = field(default=())
     """Who dies at each of their steps in turn, in walks of their own."""
+    most: int = 5_000
+    """Orders that are tried, where all are asked for."""
 
 
 _TAKEN = in_turn(acts.submit, acts.take)
@@ -331,20 +333,23 @@ EMBEDDING_RACES = (
     Meeting(
         name="merging against embedding",
         before=in_turn(_TWO_BATCHES, documents.embed()),
-        actors={"A": acts.sweep, "B": documents.embed(1)},
+        actors={"A": documents.merge, "B": documents.embed(1)},
         dying=("A", "B"),
+        most=300,
     ),
     Meeting(
         name="merging against a redelivery",
         before=in_turn(_TWO_BATCHES, documents.embed(), documents.embed(1)),
-        actors={"A": acts.sweep, "B": documents.embed()},
+        actors={"A": documents.merge, "B": documents.embed()},
+        most=300,
     ),
     Meeting(
         name="two merge vectors, one lapses",
         before=in_turn(_TWO_BATCHES, documents.embed(), documents.embed(1)),
-        actors={"A": acts.sweep, "B": acts.sweep},
+        actors={"A": documents.merge, "B": documents.merge},
         time=LEASE_S_OF_COMPACTIONS + 3,
         dying=("A",),
+        most=300,
     ),
     Meeting(
         name="a late vector against its dead letter",

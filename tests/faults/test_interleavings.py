@@ -9,14 +9,13 @@ from tests.faults.schedule import explore, thorough
 
 DEPTH = 8
 """Steps of each actor whose order is tried: six calls, the beginning, and the question to the model."""
-MOST = 5_000
 MOST_GUARDED = 500
 """Both want one permit, so that hardly any two of their calls commute."""
 
 
 @pytest.mark.parametrize("meeting", RACES, ids=lambda meeting: meeting.name)
 def test_in_every_order_the_promises_are_kept(meeting: Meeting, lab: Lab, results: Results) -> None:
-    dying, limit = (meeting.dying, MOST) if thorough() else ((), 20)
+    dying, limit = (meeting.dying, meeting.most) if thorough() else ((), 20)
     report = explore(race_of(meeting, lab), depth=DEPTH, dying=dying, limit=limit)
     results.add(report.row())
     report.check()
