@@ -88,6 +88,7 @@ class SamLocal:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                preexec_fn=_heeds_interrupts,  # noqa: PLW1509 - one call into libc, in a process of one thread
             )
         try:
             wait_until(lambda: _listens(port, server=server), description="sam local start-api listens", timeout_s=60)
@@ -95,6 +96,11 @@ class SamLocal:
         finally:
             server.send_signal(signal.SIGINT)  # it stops its containers on the way out
             server.wait(timeout=60)
+
+
+def _heeds_interrupts() -> None:
+    """Whoever is started in the background ignores SIGINT, and so would what it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def surroundings() -> dict[str, str]:
