@@ -404,19 +404,11 @@ MUTATIONS = (
     ),
     Mutation(
         name="a document that fails takes its neighbours with it",
-        stands_for="A3: one bad message fails its batch",
+        stands_for="A4: one bad body blocks its batch mates",
         path=_EMBEDDING_WORKER,
         old="            if not isinstance(result, ModelError):",
         new="            if not any(isinstance(each, ModelError) for each in found):",
         aim=(_WALKS, "-k", "embed"),
-    ),
-    Mutation(
-        name="a merge does not ask what others have merged",
-        stands_for="E12: work under a lease that has lapsed",
-        path="layers/isolane/isolane/vectors.py",
-        old="            raise Contended from refusal",
-        new="            return",
-        aim=(_RACES, "-k", "merge"),
     ),
     Mutation(
         name="the older version of a document stays",
