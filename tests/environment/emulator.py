@@ -26,6 +26,11 @@ class Emulator:
     def __str__(self) -> str:
         return f"{self.name} {self.version} at {self.url}"
 
+    @property
+    def most_callers(self) -> int:
+        """How many it is fair to have call at once: LocalStack starts a container for each, the others a process."""
+        return 8 if self.name == "localstack" else 64
+
     def seen_by_functions(self, url: str) -> str:
         """An address of this machine as the functions must say it: LocalStack runs them in containers."""
         return from_inside(url) if self.name == "localstack" else url

@@ -136,7 +136,7 @@ def test_a_message_without_a_row_is_dropped_after_a_minute(models: Models, text:
 
 
 def test_two_hundred_texts_from_many_clients_are_each_scored_once(models: Models) -> None:
-    clients = 4 if models.deployment.emulator.name == "localstack" else 16  # each needs a container there
+    clients = min(16, models.deployment.emulator.most_callers)
     texts = [f"Text number {number}. {uuid.uuid4().hex}" for number in range(200)]
     with ThreadPoolExecutor(clients) as threads:
         answers = list(threads.map(models.api.submit, texts))
