@@ -18,6 +18,8 @@ from tests.environment.tools import tool, use
 from tests.waiting import wait_until
 
 STOP_TIMEOUT_S = 60
+PATIENCE = {"LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT": "60", "LAMBDA_KEEPALIVE_MS": "60000"}
+"""How long a function's container may take to start, and stays when it is idle; compose.yaml says the same."""
 NOTE = LOCAL / "localstack"
 """Its address, and how to stop it: the number of its process, or nothing where it is compose's."""
 
@@ -49,7 +51,7 @@ def noted() -> tuple[str, str]:
 
 def _by_tool(maker: Path) -> tuple[str, str]:
     home = Path(tempfile.gettempdir()) / "localstack-host"
-    url = use(maker, str(free_port()), LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT="60").splitlines()[-1]
+    url = use(maker, str(free_port()), **PATIENCE).splitlines()[-1]
     return url, (home / "pid").read_text().strip()
 
 
