@@ -7,6 +7,7 @@ waits for a debugger on that port.
 
 import json
 import os
+import signal
 import time
 import uuid
 from collections.abc import Callable
@@ -20,11 +21,12 @@ from tests.environment.deploy import Deployment, deploy, sam_environment
 from tests.environment.places import BUILT, LOCAL
 from tests.environment.runtime_image import LOG, SamLocal, make_ready
 from tests.environment.up import up
-from tests.events import Case, cases
+from tests.events import FOLDER, Case, cases
 from tests.waiting import WaitedTooLong
 
 VARIABLES = LOCAL / "sam-local-env.json"
-TEXT = "Rivers shape the land, because water carries soil."
+NOBODY_ELSES = {"SCORER_CHAIN": "openai:sam-local,builtin", "OPENAI_BASE_URL": "http://localhost:1/v1"}
+ESSAY = FOLDER / "essays" / "english.txt"
 
 
 @dataclass
@@ -56,10 +58,13 @@ def refuses(unknowing: SamLocal, case: Case) -> list[str]:
 
 def scored(api: Client) -> list[str]:
     """A text that comes in by sam local is scored by the worker of the local AWS, and its result read by sam local."""
-    submitted = api.submit(f"{TEXT} {uuid.uuid4().hex}")
+    submitted = api.submit(f"{ESSAY.read_text(encoding='utf-8')} {uuid.uuid4().hex}")
     if submitted.status != 202:
         return [f"POST /score answered {submitted.status}: {submitted.text}"]
-    done = api.wait(submitted.json["taskId"], timeout_s=60)
+    try:
+        done = api.wait(submitted.json["taskId"], timeout_s=60)
+    except TimeoutError as late:
+        return [str(late)]
     return [] if done["status"] == "completed" else [f"the task is {done}"]
 
 
@@ -80,10 +85,10 @@ def call(api: Client, method: str, path: str, *, body: bytes | None, status: int
 
 
 def variables(deployment: Deployment) -> dict[str, dict[str, str]]:
-    """Each function's variables, with a chain that nobody else has: scores are cached by chain, and submitting must not
-    be answered from what an earlier run left there."""
+    """Each function's variables; the API that takes texts has a chain that nobody else has: scores are cached by chain,
+    and submitting must not be answered from what an earlier run left there."""
     known = sam_environment(deployment.emulator)
-    return {name: {**variables, "SCORER_CHAIN": "builtin "} for name, variables in known.items()}
+    return known | {"ScoringApi": known["ScoringApi"] | NOBODY_ELSES}
 
 
 def run_all(local: SamLocal) -> list[str]:
@@ -109,6 +114,9 @@ def run_all(local: SamLocal) -> list[str]:
 
 def main() -> int:
     """Run what EVENT names, or everything."""
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's & ignores it, and it is how start-api is stopped
     try:
         make_ready()
         deployment = deploy(up())
