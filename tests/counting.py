@@ -32,3 +32,9 @@ def counted(*clients: Any) -> Iterator[Counted]:
     finally:
         for client in clients:
             client.meta.events.unregister("before-call.*.*", counter, unique_id="counted")
+
+
+def spent(calls: Counted) -> list[str]:
+    """The operations since the last time that this was asked."""
+    operations, calls.operations = calls.operations, []
+    return operations

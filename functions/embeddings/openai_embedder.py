@@ -11,7 +11,7 @@ from embeddings.embedders import Embedded, TextRejected, checked
 from isolane import http
 from isolane.deadline import Deadline
 from isolane.errors import InvalidJson, InvalidRequest, OutgoingError
-from isolane.json_edge import dumps, parse_object
+from isolane.json_edge import parse_object
 from isolane.model_errors import (
     InputTooLong,
     ModelBusy,
@@ -21,11 +21,10 @@ from isolane.model_errors import (
     ModelRejected,
     ReplyUnreadable,
 )
-from isolane.provider_words import retry_after_s, says_filtered, says_quota, says_too_long, sentence_in
+from isolane.openai_endpoint import OpenAiEndpoint, failure, rejected
 
 MAX_BYTES = 4_194_304
 """Ten vectors of 3,072 numbers, written out at length, are less than one MiB."""
-_FOR_NOW = {408, 409, 425, 429}
 _ABOUT_THE_TEXT = {400, 413, 422}
 
 
@@ -74,20 +73,12 @@ class OpenAiEmbedder:
         if deadline.expired:
             raise ModelNotAsked("There was no time left to ask the model.")
         self.may_ask()
-        reply = http.request(
-            "POST",
-            f"{self.base_url.rstrip('/')}/embeddings",
-            headers=self._headers(),
-            body=dumps(self._question(texts)).encode(),
-            deadline=deadline,
-            timeout_s=self.timeout_s,
-            max_bytes=MAX_BYTES,
-        )
+        reply = self._endpoint.post("embeddings", self._question(texts), deadline=deadline)
         return vectors_of(reply, count=len(texts), dimensions=self.dimensions, now=self.now())
 
-    def _headers(self) -> dict[str, str]:
-        authorization = {"authorization": f"Bearer {self.key}"} if self.key else {}
-        return {"content-type": "application/json", "accept": "application/json", **authorization}
+    @property
+    def _endpoint(self) -> OpenAiEndpoint:
+        return OpenAiEndpoint(base_url=self.base_url, key=self.key, timeout_s=self.timeout_s, max_bytes=MAX_BYTES)
 
     def _question(self, texts: Sequence[str]) -> Any:
         wanted = {"dimensions": self.dimensions} if self.dimensions else {}
@@ -120,17 +111,15 @@ def _alike(vectors: list[Embedded]) -> list[Embedded]:
 
 
 def _failure(reply: http.Reply, *, now: datetime) -> ModelError:
-    """What went wrong: by what the answer says, then by its status."""
-    sentence = sentence_in(reply.body, max_bytes=MAX_BYTES)
-    if says_quota(sentence):
-        return ModelRejected("The allowance at the model's provider is used up.", requests=1)
-    if says_too_long(sentence) or reply.status == 413:
-        return InputTooLong(requests=1)
-    if says_filtered(sentence) and reply.status == 400:
-        return ModelRefused("The model's provider declined to embed this text.", requests=1)
-    if reply.status in _ABOUT_THE_TEXT:
-        return TextRejected(f"The model's provider does not accept this text (status {reply.status}).", requests=1)
-    if 300 <= reply.status < 500 and reply.status not in _FOR_NOW:
-        return ModelRejected(f"The model's provider does not accept the request (status {reply.status}).", requests=1)
-    wait_s = retry_after_s(reply.headers, now=now)
-    return ModelBusy(f"The model cannot answer for now (status {reply.status}).", retry_after_s=wait_s, requests=1)
+    """What went wrong; here a status may be about one of the texts."""
+    error = failure(reply, now=now, max_bytes=MAX_BYTES, rejected=_rejected)
+    if isinstance(error, ModelRefused):
+        error = ModelRefused("The model's provider declined to embed this text.")
+    error.requests = 1
+    return error
+
+
+def _rejected(status: int) -> ModelError:
+    if status in _ABOUT_THE_TEXT:
+        return TextRejected(f"The model's provider does not accept this text (status {status}).")
+    return rejected(status)

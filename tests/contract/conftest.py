@@ -55,6 +55,16 @@ def world(client: Callable[[str], Any]) -> Iterator[World]:
 
 
 @pytest.fixture
+def moto_world() -> Iterator[World]:
+    """For what is the same on every backend, such as the number of calls."""
+    with mock_aws():
+        client = clients.session().client("dynamodb", config=clients.CONFIG)
+        world = World(lambda _: client)
+        world.make_tables()
+        yield world
+
+
+@pytest.fixture
 def whole_world(whole_client: Callable[[str], Any]) -> Iterator[World]:
     world = World(whole_client)
     world.make_tables()

@@ -12,7 +12,7 @@ from isolane.task import UNREVIEWED_S
 from scoring.cache import cache_key
 from scoring.scorers import ModelScorer
 from tests.application import Application
-from tests.counting import Counted, counted
+from tests.counting import Counted, counted, spent
 from tests.doubles.scripted_model import ScriptedModel
 from tests.environment import clients
 from tests.world import World, receive
@@ -35,11 +35,6 @@ def app() -> Iterator[Application]:
 def calls(app: Application) -> Iterator[Counted]:
     with counted(*map(app.world.client, ("dynamodb", "sqs", "s3"))) as counter:
         yield counter
-
-
-def spent(calls: Counted) -> list[str]:
-    operations, calls.operations = calls.operations, []
-    return operations
 
 
 @pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "k"}])

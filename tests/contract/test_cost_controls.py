@@ -13,7 +13,7 @@ from isolane.circuit import Closed, Open, Probe, Rules
 from isolane.permits import Permits
 from isolane.rate_limit import RateLimit
 from isolane.semaphore import SKEW_MS, Lease
-from tests.counting import Counted, counted
+from tests.counting import Counted, counted, spent
 from tests.environment import clients
 from tests.world import World
 
@@ -43,11 +43,6 @@ def breaker(world: World) -> Breaker:
 def calls(world: World, permits: Permits, breaker: Breaker) -> Iterator[Counted]:
     with counted(world.client("dynamodb")) as counter:
         yield counter
-
-
-def spent(calls: Counted) -> list[str]:
-    operations, calls.operations = calls.operations, []
-    return operations
 
 
 def take(permits: Permits, holder: str, *, count: int = 1) -> Lease | None:

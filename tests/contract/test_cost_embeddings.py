@@ -10,7 +10,7 @@ from moto import mock_aws
 
 from embeddings.gate import Gate
 from tests.application import Application
-from tests.counting import Counted, counted
+from tests.counting import Counted, counted, spent
 from tests.doubles.scripted_embedder import ScriptedEmbedder
 from tests.environment import clients
 from tests.world import World, receive
@@ -41,11 +41,6 @@ def app() -> Iterator[Application]:
 def calls(app: Application) -> Iterator[Counted]:
     with counted(*map(app.world.client, ("dynamodb", "sqs", "s3"))) as counter:
         yield counter
-
-
-def spent(calls: Counted) -> list[str]:
-    operations, calls.operations = calls.operations, []
-    return operations
 
 
 def submit(app: Application, count: int, *, about: str = "rivers", headers: Any = None) -> None:

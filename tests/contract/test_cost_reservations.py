@@ -5,32 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from moto import mock_aws
 
 from isolane.reservations import Reservation
-from tests.counting import Counted, counted
-from tests.environment import clients
+from tests.counting import Counted, counted, spent
 from tests.world import World
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    with mock_aws():
-        client = clients.session().client("dynamodb", config=clients.CONFIG)
-        world = World(lambda _: client)
-        world.make_tables()
-        yield world
+def world(moto_world: World) -> World:
+    return moto_world
 
 
 @pytest.fixture
 def calls(world: World) -> Iterator[Counted]:
     with counted(world.client("dynamodb")) as counter:
         yield counter
-
-
-def spent(calls: Counted) -> list[str]:
-    operations, calls.operations = calls.operations, []
-    return operations
 
 
 def reserve(world: World, request_id: str, *, seats: int = 4) -> Reservation:

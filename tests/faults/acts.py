@@ -3,7 +3,10 @@
 from collections.abc import Callable
 
 from tests.application import delete
-from tests.faults.lab import CLAIM_S, LOOKS_AT_THE_CLOCK, PERMITS, Answered, Case, Lab, Seat, cache_key_of, score_of
+from tests.faults.case import CLAIM_S, LOOKS_AT_THE_CLOCK, PERMITS, Answered, Case
+from tests.faults.lab import Lab
+from tests.faults.right_answers import cache_key_of, score_of
+from tests.faults.seat import Seat
 from tests.faults.stage import Act, Turn
 from tests.world import receive
 

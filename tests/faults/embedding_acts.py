@@ -4,7 +4,9 @@ from contextlib import suppress
 
 from isolane.errors import IsolaneError
 from tests.faults.acts import Do
-from tests.faults.lab import OWNER, Answered, Case, Lab, Seat
+from tests.faults.case import OWNER, Answered, Case
+from tests.faults.lab import Lab
+from tests.faults.seat import Seat
 
 
 def hand_in(which: int = 0) -> Do:

@@ -6,8 +6,9 @@ from typing import Any
 from isolane.blocks import BLOCK, Block, from_row, live, newest
 from isolane.documents import Version
 from tests.faults.broken import require
+from tests.faults.case import OWNER, Case
 from tests.faults.history import Change
-from tests.faults.lab import OWNER, Case, vector_of
+from tests.faults.right_answers import vector_of
 
 BATCH = "embed-batch#"
 OF_EMBEDDINGS = (BATCH, "embedding#", "pace#")

@@ -13,9 +13,10 @@ from tests.faults import acts
 from tests.faults import embedding_acts as documents
 from tests.faults.acts import Do, in_turn
 from tests.faults.broken import Broken
+from tests.faults.case import CLAIM_S, Case, Step
 from tests.faults.failing_client import Process
 from tests.faults.invariants import Promise, check
-from tests.faults.lab import CLAIM_S, Case, Lab, Step
+from tests.faults.lab import Lab
 
 BUSY_FOR_A_WHILE = functools.partial(ModelBusy, retry_after_s=200.0)
 NO_TASK = ("",)

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.faults.lab import Lab
-from tests.faults.races import CROWDS, GUARDED_CROWDS, Meeting, race_of
+from tests.faults.meeting import Meeting, race_of
+from tests.faults.races import CROWDS, GUARDED_CROWDS
 from tests.faults.results import Results
 from tests.faults.schedule import random_schedules, replay, share
 

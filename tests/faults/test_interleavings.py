@@ -3,9 +3,11 @@
 import pytest
 
 from tests.faults.lab import Lab
-from tests.faults.races import GUARDED_RACES, RACES, Meeting, race_of
+from tests.faults.meeting import Meeting, race_of
+from tests.faults.races import RACES
 from tests.faults.results import Results
 from tests.faults.schedule import explore, thorough
+from tests.faults.task_races import GUARDED_RACES
 
 DEPTH = 8
 """Steps of each actor whose order is tried: six calls, the beginning, and the question to the model."""

@@ -17,10 +17,12 @@ from isolane.submissions import Submission
 from isolane.task import Claimed, Problem, Task
 from isolane.task_list import list_tasks
 from scoring.cache import cache_key
-from tests.faults.invariants import terminal_once
-from tests.faults.lab import CHAIN, CLAIM_S, MAX_ATTEMPTS, VERDICTS, Lab, fingerprint_of, score_of
+from tests.faults.case import CHAIN, CLAIM_S, MAX_ATTEMPTS, VERDICTS
+from tests.faults.lab import Lab
 from tests.faults.model import Model, Row
+from tests.faults.right_answers import fingerprint_of, score_of
 from tests.faults.schedule import share
+from tests.faults.task_promises import terminal_once
 from tests.faults.time_to_live import reap_rows
 from tests.faults.visibility import forget_messages
 

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.faults.case import CLAIM_S
 from tests.faults.crash_walk import ANSWERS, CONFLICTS, DEATHS, LOST_ANSWERS, REFUSALS, crash_walk, empty_pages
 from tests.faults.faults import Delay, Fault, LoseAnswer
 from tests.faults.flows import DELIVERIES, FALLBACKS, FLOWS, GUARDED, ProductFlow, Walk
-from tests.faults.invariants import nothing_was_wasted
-from tests.faults.lab import CLAIM_S, Lab
+from tests.faults.lab import Lab
 from tests.faults.results import Results
 from tests.faults.schedule import thorough
+from tests.faults.task_promises import nothing_was_wasted
 
 
 def faults(lab: Lab) -> Sequence[Fault]:
