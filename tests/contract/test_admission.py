@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from isolane.circuit import Closed
+from isolane.circuit import Circuit, Closed
 from isolane.model_errors import ModelBusy, ModelRefused
 from isolane.permits import Permits
 from isolane.rate_limit import RateLimit
@@ -72,6 +72,29 @@ def test_a_model_is_asked_no_oftener_than_its_rate_and_waiting_for_it_costs_no_a
     whole_world.clock.advance(6)
     assert not comes_again(app, tasks[1][1])
     assert (task(app, tasks[1][0])["attempt"], task(app, tasks[1][0])["score"]) == (1, 70)
+
+
+def test_a_repair_that_may_not_be_asked_for_yet_is_nobodys_failure(whole_world: World) -> None:
+    model = saying("no JSON")
+    rate = RateLimit(whole_world.values.table, limit=10, period_s=60, burst=1, clock=whole_world.clock)
+    app = Application(whole_world, scorers=(ModelScorer(NAME, RatedModel(name=NAME, model=model, rate=rate)),))
+    _, record = submit(app)
+    assert comes_again(app, record)
+    assert len(model.prompts) == 1
+    assert app.bindings.breaker.find(NAME) == Circuit()
+
+
+def test_what_was_put_off_says_nothing_of_the_pace(whole_world: World) -> None:
+    rate = RateLimit(whole_world.values.table, limit=10, period_s=60, burst=1, clock=whole_world.clock)
+    rate.take(f"model#{NAME}")
+    scorer = ModelScorer(NAME, RatedModel(name=NAME, model=saying(says(70)), rate=rate))
+    app = Application(whole_world, scorers=(scorer,))
+    _, record = submit(app)
+    assert comes_again(app, record)
+    assert app.bindings.values.get("pace#score") is None
+    whole_world.clock.advance(6)
+    assert not comes_again(app, record)
+    assert app.bindings.values.get("pace#score") is not None
 
 
 def test_the_permit_is_back_however_the_call_ended(whole_world: World) -> None:
