@@ -88,7 +88,7 @@ def test_what_was_put_off_says_nothing_of_the_pace(whole_world: World) -> None:
     rate = RateLimit(whole_world.values.table, limit=10, period_s=60, burst=1, clock=whole_world.clock)
     rate.take(f"model#{NAME}")
     scorer = ModelScorer(NAME, RatedModel(name=NAME, model=saying(says(70)), rate=rate))
-    app = Application(whole_world, scorers=(scorer,))
+    app = Application(whole_world, scorers=(scorer,), changes={"MAX_QUEUE_WAIT_SECONDS": "60"})
     _, record = submit(app)
     assert comes_again(app, record)
     assert app.bindings.values.get("pace#score") is None

@@ -9,7 +9,8 @@ import pytest
 from tests.environment import dynamodb_local
 from tests.environment.console import Problem
 from tests.environment.demo import Answer, chosen_texts, show, waited_for
-from tests.environment.deploy import emulator_for
+from tests.environment.deploy import emulator_for, parameters
+from tests.environment.emulator import Emulator
 from tests.environment.fingerprint import fingerprint
 from tests.environment.install import only
 from tests.environment.places import (
@@ -238,3 +239,12 @@ def test_waiting_ends_with_the_answer_or_with_what_was_waited_for() -> None:
     assert wait_until(lambda: json.loads("[1]"), description="there is an answer") == [1]
     with pytest.raises(WaitedTooLong, match="pigs fly"):
         wait_until(lambda: None, description="pigs fly", timeout_s=0.05)
+
+
+def test_a_parameter_that_is_not_said_again_is_the_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    ministack = Emulator(name="ministack", version="1", url="http://localhost:1")
+    monkeypatch.setenv("PARAMETERS", "PostsPerMinute=5")
+    assert parameters(ministack)["PostsPerMinute"] == "5"
+    monkeypatch.delenv("PARAMETERS")
+    assert parameters(ministack)["PostsPerMinute"] == "0"
+    assert parameters(ministack)["AllowAnonymous"] == "true", "as samconfig.toml has it"
