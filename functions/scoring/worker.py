@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -17,6 +17,7 @@ from isolane.flight import Flight
 from isolane.model_errors import InputTooLong, ModelBusy, ModelError, ModelRefused, ReplyUnreadable
 from isolane.observability import invocation, logger
 from isolane.payloads import digest_in
+from isolane.submissions import REVIEW
 from isolane.task import Problem, Status, Task, text_name
 from scoring import observed
 from scoring.admission import LEASE_MARGIN_S, Admitted, Board, Guards
@@ -79,8 +80,7 @@ class Worker:
         observed.started(delivery.task, now_ms=self._app.tasks.now_ms())
         started_s = time.monotonic()
         if admitted.landed is not None:
-            value = admitted.landed.value
-            task = delivery.complete(value["result"], model=value["model"], cached=True)
+            task = _ended_as_the_other(delivery, admitted.landed.value)
         else:
             task = self._score(delivery, admitted)
         run_s = time.monotonic() - started_s
@@ -118,17 +118,25 @@ class Worker:
         """Where a validated score becomes its task's end."""
         reason = reason_for_review(text=text, scored=scored, below=self._app.settings.review_below)
         if reason is not None:
-            return delivery.review(reason, provisional=scored.as_result())
+            task = delivery.review(reason, provisional=scored.as_result())
+            if task.status is Status.IN_REVIEW and flight is not None:
+                self._remember(scored, text, owner=task.owner, flight=flight, review=reason)
+            return task
         task = delivery.complete(scored.as_result(), model=scored.model)
         if task.status is Status.COMPLETED:
             self._remember(scored, text, owner=task.owner, flight=flight)
         return task
 
-    def _remember(self, scored: Scored, text: str, *, owner: str, flight: Flight | None) -> None:
+    def _remember(
+        self, scored: Scored, text: str, *, owner: str, flight: Flight | None, review: Problem | None = None
+    ) -> None:
+        """Keeps the score for equal texts; one with a `review` only tells those who wait for it to end there, too."""
         settings = self._app.settings
-        fallback = scored.model != wanted(self._policy, self._scorers)
-        ttl_s = min(settings.cache_s, FALLBACK_S) if fallback else settings.cache_s
-        value = {"result": scored.as_result(), "model": scored.model}
+        for_now = review is not None or scored.model != wanted(self._policy, self._scorers)
+        ttl_s = min(settings.cache_s, FALLBACK_S) if for_now else settings.cache_s
+        value: dict[str, Any] = {"result": scored.as_result(), "model": scored.model}
+        if review is not None:
+            value[REVIEW] = vars(review)
         try:
             if flight is not None:
                 self._app.flights.land(flight, value, ttl_s=ttl_s)
@@ -136,6 +144,13 @@ class Worker:
                 self._app.values.put(cache_key(text, owner=owner, chain=self._way), value, ttl_s=ttl_s)
         except (Unavailable, Contended) as error:  # the task is done all the same
             logger().warning("a score was not cached", extra={"error": type(error).__name__})
+
+
+def _ended_as_the_other(delivery: Delivery, value: Mapping[str, Any]) -> Task:
+    """The end that an equal text has come to: its score, or a human who has to see this one as well."""
+    if REVIEW in value:
+        return delivery.review(Problem(**value[REVIEW]), provisional=value["result"])
+    return delivery.complete(value["result"], model=value["model"], cached=True)
 
 
 def _unscored(delivery: Delivery, error: ModelError, *, moved: bool) -> Task:

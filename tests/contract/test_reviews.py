@@ -72,6 +72,25 @@ def test_every_text_that_dictates_its_verdict_waits_for_a_human(whole_world: Wor
     assert again["statusCode"] == 202, "a provisional score answers for no other text"
 
 
+def test_equal_texts_that_a_human_must_see_cost_one_call_and_answer_nobody(whole_world: World) -> None:
+    review, model = obedient(whole_world)
+    text = injections()[0]["text"]
+    ids = [review.submit(text) for _ in range(3)]
+    while records := receive(review.app.queue):
+        review.app.acknowledge(records, review.app.work(records))
+    tasks = [review.read(task_id) for task_id in ids]
+    assert [(task["status"], task["error"]["code"]) for task in tasks] == [("in_review", "suspected_injection")] * 3
+    assert tasks[1]["provisional"] == tasks[0]["provisional"]
+    assert review.call("ann", "POST", "/score", body={"text": text})["statusCode"] == 202
+    assert review.scored(text)["status"] == "in_review"
+    assert len(model.prompts) == 1
+    assert {each["text"] for each in review.take(limit="10")["reviews"]} == {text}
+
+    whole_world.clock.advance(601)
+    assert review.scored(text)["status"] == "in_review"
+    assert len(model.prompts) == 2, "for ten minutes only"
+
+
 def test_a_text_that_only_speaks_of_such_things_is_scored(whole_world: World) -> None:
     review, _ = obedient(whole_world)
     for text in benign()[:20]:

@@ -243,9 +243,9 @@ MUTATIONS = (
         name="a suspected score is cached",
         stands_for="F8, F17: a text that dictates its marks gets them",
         path="functions/scoring/worker.py",
-        old="            return delivery.review(reason, provisional=scored.as_result())\n",
-        new="            self._remember(scored, text, owner=delivery.task.owner)\n"
-        "            return delivery.review(reason, provisional=scored.as_result())\n",
+        old="            task = delivery.review(reason, provisional=scored.as_result())\n",
+        new="            self._remember(scored, text, owner=delivery.task.owner, flight=flight)\n"
+        "            task = delivery.review(reason, provisional=scored.as_result())\n",
         aim=(_WALKS, "-k", "suspected and kept"),
     ),
     Mutation(
