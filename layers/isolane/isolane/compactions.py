@@ -7,6 +7,7 @@ is done again.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -55,10 +56,8 @@ class Compactions:
         owner = str(request["sk"])
         with at_most(self.permits, 1, name=f"compaction#{owner}", lease_s=LEASE_S, wait_s=0.0):
             fewer = self.vectors.compact(owner)
-        try:
+        with suppress(ConditionFailed):
             self.table.delete(_key(owner), when=NOT_ASKED_AGAIN, values={"asked": request["asked"]})
-        except ConditionFailed:
-            return fewer
         return fewer
 
 
