@@ -177,6 +177,11 @@ def test_texts_scored_side_by_side_get_their_own_nonces_and_scores(server: Model
     assert 2 <= server.max_concurrency <= 4
 
 
+def ended(record: dict[str, Any]) -> dict[str, Any] | None:
+    """The record, once each of its answers has gone out: the one who asked may have it a moment earlier."""
+    return record if all(request["ended_s"] is not None for request in record["requests"]) else None
+
+
 def test_the_server_can_be_scripted_and_read_as_a_process() -> None:
     """As a deployed worker meets it: the steps come and the record goes over HTTP."""
     command = [sys.executable, "-m", "tests.doubles.model_server", "--port", "0"]
@@ -189,7 +194,7 @@ def test_the_server_can_be_scripted_and_read_as_a_process() -> None:
             assert score(scorer(base_url)).score.score == 31
             with pytest.raises(ModelBusy):
                 score(scorer(base_url))
-            record = told("GET", f"{url}/requests")
+            record = wait_until(lambda: ended(told("GET", f"{url}/requests")), description="both answers have gone out")
             assert (len(record["requests"]), record["maxConcurrency"]) == (2, 1)
             assert all(request["started_s"] <= request["ended_s"] for request in record["requests"])
             told("DELETE", f"{url}/requests")
