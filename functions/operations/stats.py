@@ -33,6 +33,7 @@ class Stats:
             "scoreDeadLetters": self._app.score_dead_letters,
             "embed": self._app.embed_queue,
             "embedDeadLetters": self._app.embed_dead_letters,
+            "alarmDeadLetters": self._app.alarm_dead_letters,
         }
         oldest, busy = self._measured(list(queues.values()))
         return Answer(

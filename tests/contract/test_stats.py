@@ -35,6 +35,8 @@ def test_it_says_what_waits_who_holds_what_and_what_is_open(whole_world: World) 
     app.bury([{"messageId": "m", "receiptHandle": "r", "body": "{bad", "messageAttributes": {}}])
     shown = json.loads(stats(app)["body"])
     assert shown["queues"]["score"] == {"visible": 1, "inFlight": 0, "delayed": 0, "oldestSeconds": None}
+    queues = {"score", "scoreDeadLetters", "embed", "embedDeadLetters", "alarmDeadLetters"}
+    assert shown["queues"].keys() == queues
     assert shown["deadLetters"] == 1
     assert shown["permits"][NAME]["limit"] == 5
     assert shown["permits"][NAME]["free"] == 4
