@@ -7,6 +7,8 @@ from typing import Any
 
 from isolane.api import Answer, Request, whole_number
 from isolane.bindings import Bindings
+from isolane.characters import clean
+from isolane.errors import InvalidRequest
 from isolane.observability import count, logger
 from isolane.reviews import Review
 from isolane.shapes import Shape
@@ -40,21 +42,27 @@ class Reviewing:
         """Completes a task that the caller has taken."""
         verdict = request.json_object()
         _verdict().check(verdict)
+        comments = [clean(comment) for comment in verdict["comments"]]
+        if not all(comments):  # what the document's pattern cannot say: planes beyond the first
+            raise InvalidRequest("A comment is a text of 1 to 1,000 characters that can be read.")
         model = next(role for role in ROLES if role in request.caller.roles)
         task = self._app.tasks.judge(
-            task_id, reviewer=request.caller.name, result=_result(verdict, model=model), model=model
+            task_id,
+            reviewer=request.caller.name,
+            result=_result(verdict["score"], comments, model=model),
+            model=model,
         )
         count("reviewed")
         logger().info("reviewed", extra={"task_id": task.task_id})
         return Answer(body=as_json(task))
 
 
-def _result(verdict: dict[str, Any], *, model: str) -> dict[str, Any]:
+def _result(score: float, comments: list[str], *, model: str) -> dict[str, Any]:
     """A score as others have it; a human gives one mark, and no parts of it are made up."""
     return {
-        "score": int(verdict["score"]),  # in JSON 85.0 is a whole number, too
+        "score": int(score),  # in JSON 85.0 is a whole number, too
         "dimensions": {},
-        "comments": verdict["comments"],
+        "comments": comments,
         "model": model,
         "truncated": False,
     }

@@ -250,3 +250,15 @@ def test_a_sweeper_without_time_leaves_the_rest_to_the_next(whole_world: World) 
     review.app.sweep(left_s=4)
     assert (task := review.app.bindings.tasks.find(task_id)) is not None
     assert not task.terminal
+
+
+@pytest.mark.parametrize("comment", [" ", "\u200b", "\x00\x07", "\u2800\u3164", "\U000e0041", "a" * 1_001])
+def test_a_comment_that_nobody_can_read_is_no_verdict(whole_world: World, comment: str) -> None:
+    review, _ = obedient(whole_world)
+    task_id = review.scored(HOSTILE)["taskId"]
+    review.take()
+    refused = review.judge(task_id, body={"score": 55, "comments": ["It tells of a summer.", comment]})
+    assert (refused["statusCode"], refused["json"]["error"]) == (400, "invalid_request")
+    assert review.read(task_id)["status"] == "in_review"
+    review.judge(task_id, body={"score": 55, "comments": [" It tells of a\x07 summer.\r\n"]})
+    assert review.read(task_id)["result"]["comments"] == ["It tells of a summer."]
