@@ -18,7 +18,6 @@ from objects.tickets import Tickets
 from web import document
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_LONGEST_WHO = 64
 
 
 class NamedObjects:
@@ -37,7 +36,7 @@ class NamedObjects:
 
     def close(self, request: Request, *, room: str) -> Answer:
         name, body = _room(room), request.json_object()
-        _shape().check(body)
+        _shape("ClosingRequest").check(body)
         at_ms = self._app.objects.now_ms() + int(body["afterSeconds"]) * 1000
         self._app.objects.get(Room, name, deadline=request.deadline).close_at(at_ms)
         return Answer(body={"room": room, "closingAt": timestamp(at_ms)})
@@ -65,8 +64,8 @@ def _as_json(state: dict[str, Any]) -> dict[str, Any]:
 
 
 @functools.cache
-def _shape() -> Shape:
-    return Shape("ClosingRequest", schemas=document.schemas())
+def _shape(name: str) -> Shape:
+    return Shape(name, schemas=document.schemas())
 
 
 def _room(name: str) -> str:
@@ -85,8 +84,7 @@ def _checked(name: str) -> str:
 
 def _who(request: Request) -> str:
     who = request.query.get("who", "")
-    if not 0 < len(who) <= _LONGEST_WHO:
-        raise InvalidRequest(f"who has 1 to {_LONGEST_WHO} characters.")
+    _shape("MemberName").check(who)
     return who
 
 

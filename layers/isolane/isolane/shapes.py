@@ -1,7 +1,8 @@
-"""What shape a body must have: a JSON Schema of the API's own document, which also says what a refusal answers.
+"""What shape a request's body, or a part of it, must have: a JSON Schema of the API's own document.
 
-A schema may carry `x-refusals`: for each keyword that a value can break, the answer, as `{"error": code, "message":
-sentence}`; `null` among them stands for a null where something else is wanted. Without one it is `invalid_request`.
+The document also says what a refusal answers. A schema may carry `x-refusals`: for each keyword that a value can break,
+the answer, as `{"error": code, "message": sentence}`; `null` among them stands for a null where something else is
+wanted. Without one it is `invalid_request`.
 
 By fastjsonschema: pure Python, and 3 to 5 % of a cold start, import and compilation together (`make bench` holds the
 whole at 1.25 times boto3 and its clients). Checks written by hand, and held to the document by a test, would cost
@@ -25,10 +26,10 @@ class Shape:
         definition = {"$ref": f"#/components/schemas/{name}", "components": {"schemas": schemas}}
         self._validate: Any = fastjsonschema.compile(definition, use_default=False, use_formats=False)
 
-    def check(self, body: Mapping[str, Any]) -> None:
+    def check(self, value: Any) -> None:
         """Raises InvalidRequest, with the code and the sentence that the schema has for what is wrong."""
         try:
-            self._validate(body)
+            self._validate(value)
         except fastjsonschema.JsonSchemaValueException as wrong:
             raise _refusal(wrong) from None  # it holds the value, and nothing may echo that
 
