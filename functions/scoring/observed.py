@@ -1,4 +1,7 @@
-"""What is counted and timed of scoring: submitted, completed, failed, in review, the wait in the queue and the run."""
+"""What is counted and timed of scoring: submitted, completed, in review, the wait in the queue and the run.
+
+What failed is counted by `isolane.tasks`: not only a worker fails a task.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,6 @@ def ended(task: Task, *, run_ms: float) -> None:
     duration("run_time", milliseconds=run_ms)
     if task.status is Status.COMPLETED:
         count("completed")
-    if task.status is Status.FAILED:
-        count("failed")
     if task.status is Status.IN_REVIEW:
         count("in_review")
     logger().info("ended", extra={"status": str(task.status), "attempt": task.attempt, "run_ms": round(run_ms)})

@@ -12,6 +12,7 @@ import pytest
 from isolane.deadline import Deadline
 from isolane.errors import Unavailable
 from isolane.model_errors import InputTooLong, ModelBusy, ModelRefused, ModelRejected, ReplyUnreadable
+from isolane.observability import metrics
 from isolane.task import RESULT_S, UNFINISHED_S, Claimed
 from scoring.prompt import Form
 from scoring.score import Score
@@ -208,6 +209,56 @@ def test_a_dead_letter_fails_the_task_that_still_waits_for_it(whole_world: World
     assert (row["sk"], json.loads(row["body"])["text"]) == (task_id, TEXT["text"])
     assert app.bury([record]) == {"batchItemFailures": []}
     assert len(app.letters()) == 1, "twice is once"
+
+
+def failed_in_the_metrics() -> int:
+    """How many tasks were counted as failed since this was asked last."""
+    values = metrics().metric_set.get("failed", {}).get("Value", [])
+    metrics().clear_metrics()
+    return int(sum(values))
+
+
+def refused(app: Application, _: str, __: dict[str, Any]) -> None:
+    deliver_until_rest(app)
+
+
+def dead_lettered(app: Application, _: str, record: dict[str, Any]) -> None:
+    app.bury([record])
+    app.bury([record])
+
+
+def overdue(app: Application, _: str, record: dict[str, Any]) -> None:
+    app.world.clock.advance(UNFINISHED_S)
+    app.work([record])
+
+
+def read_too_late(app: Application, task_id: str, _: dict[str, Any]) -> None:
+    app.world.clock.advance(UNFINISHED_S)
+    task(app, task_id)
+    task(app, task_id)
+
+
+def killed_four_times(app: Application, task_id: str, record: dict[str, Any]) -> None:
+    for _ in range(4):
+        found = app.bindings.tasks.find(task_id)
+        assert found is not None
+        until_ms = app.bindings.tasks.now_ms() + 1_000
+        app.bindings.tasks.claim(task_id, nonce=found.nonce, until_ms=until_ms, max_attempts=4)
+        app.world.clock.advance(2)
+    app.work([record])
+
+
+@pytest.mark.parametrize("fails", [refused, dead_lettered, overdue, read_too_late, killed_four_times])
+def test_a_task_that_fails_is_counted_once_whoever_fails_it(
+    whole_world: World, fails: Callable[[Application, str, dict[str, Any]], None]
+) -> None:
+    app, _ = application(whole_world, ModelRefused())
+    task_id = submit(app)
+    (record,) = receive(app.queue) if fails is not refused else ({},)
+    failed_in_the_metrics()
+    fails(app, task_id, record)
+    assert task(app, task_id)["status"] == "failed"
+    assert failed_in_the_metrics() == 1
 
 
 def test_a_dead_letter_of_another_submission_touches_nobodys_task(whole_world: World) -> None:

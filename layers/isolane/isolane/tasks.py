@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from isolane.aws.table import Table
 from isolane.errors import ConditionFailed, Conflict, Gone, NotFound
+from isolane.observability import count
 from isolane.task import (
     REMEMBERED_S,
     RESULT_S,
@@ -167,17 +168,15 @@ class Tasks:
 
     def fail(self, task: Task, problem: Problem) -> Task:
         """Ends a claimed task without one."""
-        return self._finish(task, Status.FAILED, _error(problem), when=STILL_MINE, claim=task.claim)
+        return self._failed(task, problem, when=STILL_MINE, claim=task.claim)
 
     def abandon(self, task: Task, problem: Problem) -> Task:
         """Fails a task that no worker will work on any more, whoever held it: its message is a dead letter."""
-        when = f"{A_WORKERS} AND {THE_SAME_SUBMISSION}"
-        return self._finish(task, Status.FAILED, _error(problem), when=when, claim=uuid4().hex)
+        return self._failed(task, problem, when=f"{A_WORKERS} AND {THE_SAME_SUBMISSION}", claim=uuid4().hex)
 
     def time_out(self, task: Task) -> Task:
         """Fails a task whose deadline has passed."""
-        when = f"{UNFINISHED} AND {PAST_ITS_DEADLINE}"
-        return self._finish(task, Status.FAILED, _error(_TIMED_OUT), when=when, claim=uuid4().hex)
+        return self._failed(task, _TIMED_OUT, when=f"{UNFINISHED} AND {PAST_ITS_DEADLINE}", claim=uuid4().hex)
 
     def cancel(self, task_id: str, *, owner: str) -> Task:
         """Cancels the owner's task. Raises NotFound, Gone, or Conflict `task_finished` where it is terminal already."""
@@ -254,6 +253,13 @@ class Tasks:
         if task.status is Status.COMPLETED and task.reviewer == reviewer and task.result == result:
             return task
         raise _no_verdict(task, reviewer=reviewer, now_ms=self.now_ms())
+
+    def _failed(self, task: Task, problem: Problem, *, when: str, claim: str | None) -> Task:
+        """Fails the task, and counts it, whoever comes here: worker, reader, sweeper or dead letter."""
+        ended = self._finish(task, Status.FAILED, _error(problem), when=when, claim=claim)
+        if ended.status is Status.FAILED and ended.claim == claim:  # and nobody else's end, which was counted then
+            count("failed")
+        return ended
 
     def _finish(self, task: Task, status: Status, fields: Mapping[str, Any], *, when: str, claim: str | None) -> Task:
         try:
