@@ -33,7 +33,10 @@ CANCELED = 0.2
 MOST_TRIES = 20
 LONGEST_WAIT_S = 3.0
 TIMEOUT_S = 35
-BUSY = {429, 502, 503, 504}
+TOO_MANY = 429
+"""Nothing was looked at: come again when you are told to. No try, however often."""
+LONGEST_LIMITED_S = 1_800.0
+BUSY = {502, 503, 504}
 DEPLOYED_LAST = Path(__file__).resolve().parents[2] / ".local" / "api-url"
 OUTCOMES = {201: "accepted", 409: "rejected", 200: "canceled", 404: "not_found"}
 
@@ -125,7 +128,7 @@ class Recorder:
 
     def _until_told(self, ask: Callable[[], Answer], request_id: str, seats: int, *, kind: str) -> Call:
         for _ in range(MOST_TRIES):
-            answer = ask()
+            answer = _let_in(ask)
             known = answer.status not in BUSY and answer.status != 0
             call = Call(
                 kind=kind,
@@ -144,6 +147,15 @@ class Recorder:
                 return call
             time.sleep(min(answer.retry_after_s, LONGEST_WAIT_S) * random.uniform(0.5, 1.0))
         raise Broken(f"{kind} {request_id}: not decided in {MOST_TRIES} tries")
+
+
+def _let_in(ask: Callable[[], Answer]) -> Answer:
+    """The first answer that is not about a rate limit."""
+    until_s = time.monotonic() + LONGEST_LIMITED_S
+    while (answer := ask()).status == TOO_MANY:
+        _require(time.monotonic() < until_s, f"kept out by a rate limit for {LONGEST_LIMITED_S:g} s")
+        time.sleep(answer.retry_after_s * random.uniform(1.0, 1.2))
+    return answer
 
 
 def _require(holds: bool, otherwise: str) -> None:
@@ -291,8 +303,11 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
     if not url or api.ask("GET", "/health").status != 200:
         print(f"Nothing healthy answers at {url or 'no address'}: make verify URL=…")  # noqa: T201 - a command's answer
         return 2
-    seed = int(environ.get("SEED") or random.randrange(10**6))
-    return 0 if verify(api, seed=seed, say=lambda line: print(line, flush=True)) else 1  # noqa: T201 - the same
+    seed_said = environ.get("SEED") or str(random.randrange(10**6))
+    if not seed_said.isdecimal():
+        print(f"SEED is a whole number, and {seed_said!r} is not.")  # noqa: T201 - the same
+        return 2
+    return 0 if verify(api, seed=int(seed_said), say=lambda line: print(line, flush=True)) else 1  # noqa: T201 - the same
 
 
 if __name__ == "__main__":
