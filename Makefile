@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 PY := .venv/bin/python
+CODE := layers/isolane:functions
 
 # Nothing here may reach a real account, whatever the shell was set up for.
 export AWS_CONFIG_FILE := /dev/null
@@ -18,7 +19,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-15s %s\n", $$1, $$2}' Makefile
 
 demo: .venv/installed.lock ## deploy locally and score a text; TEXT=path scores a text of yours
-	@$(PY) -m tests.environment.demo
+	@PYTHONPATH=$(CODE) $(PY) -m tests.environment.demo
 
 test: .venv/installed.lock ## run every test; ARGS=… goes to pytest, REQUIRE_ALL=1 leaves nothing out
 	@$(PY) -m pytest $(ARGS)
@@ -32,7 +33,7 @@ test-localstack: .venv/installed.lock ## the integration and e2e suites on Local
 		status=$$?; $(PY) -m tests.environment.localstack --stop; exit $$status
 
 sam-local: .venv/installed.lock ## every event in Lambda's runtime image, by Docker; EVENT=scoring-api.submit [DEBUG=5678] runs one
-	@$(PY) -m tests.environment.sam_local
+	@PYTHONPATH=$(CODE) $(PY) -m tests.environment.sam_local
 
 faults: .venv/installed.lock ## the fault lab: every crash point, every order of two, 2,000 random schedules; SCHEDULES=…
 	@$(PY) -m tests.faults.run
@@ -41,13 +42,13 @@ mutants: .venv/installed.lock ## put known faults into a copy of the code; the f
 	@$(PY) -m tests.faults.mutants $(ARGS)
 
 soak: .venv/installed.lock ## TASKS=2000 tasks while calls to AWS fail and processes are killed; SEED=… repeats the dice
-	@PYTHONPATH=layers/isolane:functions $(PY) -m tests.faults.soak
+	@PYTHONPATH=$(CODE) $(PY) -m tests.faults.soak
 
 verify: ## hold any deployment to what reservations promise: URL=… TOKEN=…; SEED=… repeats a plan
 	@$(PYTHON) -m tests.e2e.verify
 
 up: .venv/installed.lock ## start the local AWS and deploy to it; PORT=… takes another port than 4566
-	@$(PY) -m tests.environment.deploy
+	@PYTHONPATH=$(CODE) $(PY) -m tests.environment.deploy
 
 down: ## stop what was started here; the data stay
 	@[ ! -x $(PY) ] || $(PY) -m tests.environment.localstack --stop
@@ -66,13 +67,16 @@ logs: .venv/installed.lock ## what the functions logged; FUNCTION=ScoringWorker,
 	@$(PY) -m tests.environment.logs
 
 token: .venv/installed.lock ## make a token for a caller: USER=ann ROLE=user; take one back: REVOKE=…
-	@PYTHONPATH=layers/isolane USER_NAME='$(if $(filter command,$(origin USER)),$(USER))' $(PY) -m tests.environment.token
+	@PYTHONPATH=$(CODE) $(PY) -m tests.environment.token
+
+# By the environment, whatever quotes are in it; and every shell has a USER of its own, who is not meant.
+token: export USER_NAME = $(if $(filter command,$(origin USER)),$(value USER))
 
 check: .venv/installed.lock ## lint, types, layers, template
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
-	PYTHONPATH=layers/isolane:functions $(PY) .venv/bin/lint-imports
+	PYTHONPATH=$(CODE) $(PY) .venv/bin/lint-imports
 	$(PY) .venv/bin/cfn-lint template.yaml
 	$(PY) -m tests.environment.sam validate --lint
 	$(PY) -m tests.environment.workflows
@@ -83,9 +87,9 @@ format: .venv/installed.lock ## write the code in the form that check wants
 
 bench: .venv/installed.lock ## what a cold start costs beside boto3 itself, permits and reservations beside the bare calls, and a search
 	@$(PY) -m tests.benchmarks.cold_start
-	@PYTHONPATH=layers/isolane:functions $(PY) -m tests.benchmarks.permits
-	@PYTHONPATH=layers/isolane:functions $(PY) -m tests.benchmarks.reservations
-	@PYTHONPATH=layers/isolane:functions $(PY) -m tests.benchmarks.vectors
+	@PYTHONPATH=$(CODE) $(PY) -m tests.benchmarks.permits
+	@PYTHONPATH=$(CODE) $(PY) -m tests.benchmarks.reservations
+	@PYTHONPATH=$(CODE) $(PY) -m tests.benchmarks.vectors
 
 lock: ## pin anew what requirements-dev.in and the layer's requirements.in ask for; needs uv
 	uv pip compile $(LOCK) requirements-dev.in --output-file requirements.lock

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.environment import clients, localstack, stack
+from tests.environment import clients, localstack, stack, startable
 from tests.environment.adapt import architecture
 from tests.environment.build import build
 from tests.environment.console import Problem, run, say
@@ -39,6 +39,7 @@ def deploy(emulator: Emulator) -> Deployment:
     """The application on this emulator, built and deployed only where something changed since the last time."""
     with one_at_a_time():
         chosen = parameters(emulator)
+        startable.check(chosen)
         mark = fingerprint(chosen, target=emulator.name)
         if not _stands(emulator, mark=mark):
             stack.clear_away_broken(emulator.url)

@@ -1,12 +1,13 @@
 """The parts of the local environment that decide something."""
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.environment import dynamodb_local
+from tests.environment import dynamodb_local, startable
 from tests.environment.console import Problem
 from tests.environment.demo import Answer, chosen_texts, show, waited_for
 from tests.environment.deploy import emulator_for, parameters
@@ -14,6 +15,7 @@ from tests.environment.emulator import Emulator
 from tests.environment.fingerprint import fingerprint
 from tests.environment.install import only
 from tests.environment.places import (
+    ROOT,
     checked,
     endpoint,
     harmless,
@@ -24,6 +26,7 @@ from tests.environment.places import (
 )
 from tests.environment.sam_local import chosen
 from tests.environment.tools import tool, use
+from tests.template import PLACES, overrides
 from tests.waiting import WaitedTooLong, wait_until
 
 
@@ -82,6 +85,28 @@ def test_an_emulator_is_only_started_on_this_machine() -> None:
     assert is_here("http://127.0.0.1:4566")
     assert not is_here("http://172.17.0.1:4566")
     assert port_of("https://emulator.test") == 443
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"ModelTimeout": "50"}, "ModelTimeout"),
+        ({"ScorerChain": "openai:gpt-5-mini"}, "OpenAiBaseUrl"),
+        ({"ScorerChain": "builtin,nobody"}, "scorer"),
+        ({"Embedder": "openai:text-embedding-3-small"}, "Embedder"),
+        ({"MaxRetries": "some"}, "MAX_RETRIES"),
+    ],
+)
+def test_parameters_with_which_nothing_would_start_are_refused_before_they_are_deployed(
+    changed: dict[str, str], said: str
+) -> None:
+    with pytest.raises(Problem, match=said):
+        startable.check(changed)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_parameters_of_each_place_would_start(place: str) -> None:
+    startable.check(overrides(place))
 
 
 def test_a_child_process_gets_made_up_keys_whatever_the_shell_holds() -> None:
@@ -248,3 +273,16 @@ def test_a_parameter_that_is_not_said_again_is_the_templates(monkeypatch: pytest
     monkeypatch.delenv("PARAMETERS")
     assert parameters(ministack)["PostsPerMinute"] == "0"
     assert parameters(ministack)["AllowAnonymous"] == "true", "as samconfig.toml has it"
+
+
+@pytest.mark.parametrize("name", ["ann", "o'x", 'say "x"', "a b", "$HOME", "`id`"])
+def test_a_token_is_made_for_whoever_was_said_whatever_quotes_are_in_it(name: str) -> None:
+    told = [f"USER={name}", "PY=sh -c 'printenv USER_NAME' --"]
+    done = subprocess.run(
+        ["make", "--silent", "--assume-old=.venv/installed.lock", "token", *told],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{name}\n"
