@@ -48,6 +48,12 @@ def test_what_it_says_to_type_works(api: Client, block: str) -> None:
     assert '"error":"' not in answers.replace('"error":"task_finished"', ""), answers
 
 
+@pytest.mark.parametrize("line", [line for block in LOCAL for line in block.splitlines() if " -d '" in line])
+def test_a_body_that_it_sends_says_that_it_is_json(line: str) -> None:
+    """To curl it would be a form, and a gateway may read it as one: LocalStack's does."""
+    assert re.search(r"-H (\"\$JSON\"|'content-type: application/json') .*-d '", line)
+
+
 TARGETS = sorted(set(re.findall(r"(?:`|^)make ([a-z-]+)\b", README, re.MULTILINE)))
 
 

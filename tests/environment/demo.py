@@ -74,7 +74,7 @@ def demo(deployment: Deployment, *, texts: Mapping[str, str]) -> None:
         say(f"\n{name} ({len(texts[name]):,} characters)  POST /score -> {answer.status}")
         show(waited_for(answer, look=api.look, elapsed_s=lambda: time.monotonic() - started_s))
     say(f"\nThe API is at {deployment.api_url}; try:")
-    say(f'  curl -i {deployment.api_url}/score -d \'{{"text": "…"}}\'')
+    say(f'  curl -i {deployment.api_url}/score -H "content-type: application/json" -d \'{{"text": "…"}}\'')
     say("It goes on running; `make logs` shows what the functions say, `make down` stops it.")
 
 
