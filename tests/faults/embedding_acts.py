@@ -44,3 +44,9 @@ def merge(_lab: Lab, _case: Case, seat: Seat) -> None:
     """What the sweeper does for the owner of the documents; who meets another leaves it for the next minute."""
     with suppress(IsolaneError):
         seat.app.bindings.compactions.perform({"pk": "compactions", "sk": OWNER, "asked": "lately"})
+
+
+def merge_after_its_lease(_lab: Lab, _case: Case, seat: Seat) -> None:
+    """A merge whose lease has lapsed: only its conditions keep it and another apart."""
+    with suppress(IsolaneError):
+        seat.app.bindings.compactions.vectors.compact(OWNER)

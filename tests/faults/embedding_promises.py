@@ -1,9 +1,9 @@
 """What holds of batches of documents and their vectors, whatever went wrong on the way."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from isolane.blocks import BLOCK, Block, from_row, live, newest
+from isolane.blocks import BLOCK, Block, from_row
 from isolane.documents import Version
 from tests.faults.broken import require
 from tests.faults.case import OWNER, Case
@@ -51,21 +51,31 @@ def what_is_done_has_its_vector(case: Case) -> None:
         if change.table == "ValuesTable" and change.key.startswith(BATCH) and change.after is not None:
             for name, version in _done(case, change.after, batch_id=change.key.removeprefix(BATCH)):
                 owed[name] = max(version, owed.get(name, (0, "")))
-        there = {name: version for name, (version, _) in newest(list(blocks.values())).items()}
+        there = _newest(blocks.values())
         for name, version in owed.items():
             require(there.get(name, (0, "")) >= version, f"the vector of {name} is not there")
 
 
 def vectors_are_right(case: Case) -> None:
-    """At rest each document is of use once, and its vector is that of its own text, in its version."""
-    blocks = [from_row(row) for key, row in case.rows("StateTable").items() if f"/{BLOCK}" in key]
-    among = newest(blocks)
-    found = [entry for block in blocks for entry in live(block, among=among)]
-    require(len(found) == len({entry.document_id for entry in found}), "a document is there twice")
+    """Each vector is that of its document's own text, in its version."""
     texts = {(batch_id, name): text for batch_id, name, text in case.handed_in()}
-    for entry in found:
-        text = texts.get((entry.version[1], entry.document_id))
-        require(text is None or entry.vector == vector_of(text), "a document has another text's vector")
+    for row in (row for key, row in case.rows("StateTable").items() if f"/{BLOCK}" in key):
+        for entry in from_row(row).entries:
+            text = texts.get((entry.version[1], entry.document_id))
+            require(text is None or entry.vector == vector_of(text), "a document has another text's vector")
+
+
+def merges_are_counted(case: Case) -> None:
+    """A block goes only by a merge that was counted since it was written: who reads page by page learns of it."""
+    generation, written_at = 0, dict[str, int]()
+    for change in case.changes:
+        if change.key == f"vectors#{OWNER}/generation" and change.after is not None:
+            require(change.after["generation"] == generation + 1, "merges were not counted one by one")
+            generation += 1
+        elif f"/{BLOCK}" in change.key and change.after is not None:
+            written_at[change.key] = generation
+        elif f"/{BLOCK}" in change.key:
+            require(written_at[change.key] < generation, "a block went in a merge that was decided before it was there")
 
 
 def letters_of_documents_have_no_vector(case: Case) -> None:
@@ -86,6 +96,14 @@ def _follow(blocks: dict[str, Block], change: Change) -> None:
         blocks[change.key] = from_row(change.after)
 
 
+def _newest(blocks: Iterable[Block]) -> dict[str, Version]:
+    """The newest version of each document that is there."""
+    found: dict[str, Version] = {}
+    for entry in (entry for block in blocks for entry in block.entries):
+        found[entry.document_id] = max(entry.version, found.get(entry.document_id, entry.version))
+    return found
+
+
 def _done(case: Case, row: Mapping[str, Any], *, batch_id: str) -> Iterator[tuple[str, Version]]:
     for index in row.get("done", set()):
         yield case.document_ids[int(index)], (int(row["created_at_ms"]), batch_id)
@@ -96,5 +114,6 @@ PROMISES: tuple[Callable[[Case], None], ...] = (
     progress_only_grows,
     what_is_done_has_its_vector,
     vectors_are_right,
+    merges_are_counted,
     letters_of_documents_have_no_vector,
 )

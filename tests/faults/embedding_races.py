@@ -9,6 +9,7 @@ from tests.faults.meeting import Meeting
 
 _HANDED_IN = in_turn(documents.hand_in(), documents.take_documents)
 _TWO_BATCHES = in_turn(_HANDED_IN, acts.wait(1), documents.hand_in(1), documents.take_documents)
+_BOTH_EMBEDDED = in_turn(_TWO_BATCHES, documents.embed(), documents.embed(1))
 
 EMBEDDING_RACES = (
     Meeting(
@@ -42,16 +43,34 @@ EMBEDDING_RACES = (
     ),
     Meeting(
         name="merging against a redelivery",
-        before=in_turn(_TWO_BATCHES, documents.embed(), documents.embed(1)),
+        before=_BOTH_EMBEDDED,
         actors={"A": documents.merge, "B": documents.embed()},
         most=300,
     ),
     Meeting(
         name="two merge vectors, one lapses",
-        before=in_turn(_TWO_BATCHES, documents.embed(), documents.embed(1)),
+        before=_BOTH_EMBEDDED,
         actors={"A": documents.merge, "B": documents.merge},
         time=LEASE_S_OF_COMPACTIONS + 3,
         dying=("A",),
+        most=300,
+    ),
+    Meeting(
+        name="an old merge against a newer one and a redelivery",
+        before=_BOTH_EMBEDDED,
+        actors={
+            "A": documents.merge_after_its_lease,
+            "B": in_turn(documents.merge_after_its_lease, documents.embed()),
+        },
+        most=300,
+    ),
+    Meeting(
+        name="an old merge against a newer one and a redelivery, not the first",
+        before=in_turn(_BOTH_EMBEDDED, documents.merge, documents.embed(), documents.embed(1)),
+        actors={
+            "A": documents.merge_after_its_lease,
+            "B": in_turn(documents.merge_after_its_lease, documents.embed()),
+        },
         most=300,
     ),
     Meeting(

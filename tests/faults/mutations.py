@@ -26,7 +26,10 @@ class Mutation:
     aim: Aim
 
 
+_BLOCKS = "layers/isolane/isolane/blocks.py"
+_COMPACTIONS = "layers/isolane/isolane/compactions.py"
 _EMBEDDING_WORKER = "functions/embeddings/worker.py"
+_VECTORS = "layers/isolane/isolane/vectors.py"
 _TASKS = "layers/isolane/isolane/tasks.py"
 _TASK = "layers/isolane/isolane/task.py"
 _DELIVERY = "layers/isolane/isolane/delivery.py"
@@ -413,9 +416,74 @@ MUTATIONS = (
     Mutation(
         name="the older version of a document stays",
         stands_for="A15: a stale run writes last",
-        path="layers/isolane/isolane/blocks.py",
+        path=_BLOCKS,
         old="found[entry.document_id][0] < entry.version",
         new="found[entry.document_id][0] > entry.version",
         aim=(_WALKS, "-k", "older or merge"),
+    ),
+    Mutation(
+        name="a merge does not ask whether another has merged since",
+        stands_for="E1, A15: a paused holder acts on what it has seen before",
+        path=_VECTORS,
+        old='SAME_GENERATION = "#generation = :seen"',
+        new='SAME_GENERATION = "(#generation = :seen OR attribute_exists(#generation))"',
+        aim=(_RACES, "-k", "merge and first"),
+    ),
+    Mutation(
+        name="the first merge does not ask whether it is the first",
+        stands_for="E1, A15: the same, where nothing was merged before",
+        path=_VECTORS,
+        old='FIRST_GENERATION = "attribute_not_exists(#generation)"',
+        new='FIRST_GENERATION = "(attribute_not_exists(#generation) OR attribute_exists(#generation))"',
+        aim=(_RACES, "-k", "merge and not first"),
+    ),
+    Mutation(
+        name="blocks go before the one that they are merged into is there",
+        stands_for="G10: the second step never comes",
+        path=_VECTORS,
+        old="        try:\n            transact(\n",
+        new='        for key in merge.sources:\n            self.table.delete({"pk": pk, "sk": key})\n'
+        "        try:\n            transact(\n",
+        aim=(_WALKS, "-k", "merge"),
+    ),
+    Mutation(
+        name="of the blocks that are merged only the last is kept",
+        stands_for="E19, B19: what another has added is lost",
+        path=_BLOCKS,
+        old="        entries += mine\n",
+        new="        entries = mine\n",
+        aim=(_WALKS, "-k", "merge"),
+    ),
+    Mutation(
+        name="a document goes with the block that another block is to keep it for",
+        stands_for="E1: two views of who keeps what",
+        path=_BLOCKS,
+        old="found[entry.document_id] = (entry.version, block.key)",
+        new="found[entry.document_id] = (entry.version, blocks[-1].key)",
+        aim=(_WALKS, "-k", "merge"),
+    ),
+    Mutation(
+        name="a search does not look whether blocks were merged under its eyes",
+        stands_for="B8: pages of two times are taken for one",
+        path=_VECTORS,
+        old="            if generation == seen:",
+        new="            if generation >= seen:",
+        aim=("tests/contract/test_vectors.py", "-k", "moto and begins_anew"),
+    ),
+    Mutation(
+        name="two merge for one owner at once",
+        stands_for="E10: capacity is looked at, and not taken",
+        path=_COMPACTIONS,
+        old='with at_most(self.permits, 1, name=f"compaction#{owner}"',
+        new='with at_most(self.permits, 2, name=f"compaction#{owner}"',
+        aim=("tests/contract/test_vectors.py", "-k", "moto and one_at_a_time"),
+    ),
+    Mutation(
+        name="what was asked for while it was being done is forgotten",
+        stands_for="B2: deleted after somebody else has renewed it",
+        path=_COMPACTIONS,
+        old='NOT_ASKED_AGAIN = "#asked = :asked"',
+        new='NOT_ASKED_AGAIN = "(#asked = :asked OR attribute_exists(#asked))"',
+        aim=("tests/contract/test_vectors.py", "-k", "moto and done_again"),
     ),
 )

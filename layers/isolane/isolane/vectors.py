@@ -23,10 +23,9 @@ from isolane.similarity import Vector, similarity
 
 # The clauses of the conditions, each with the race that it closes.
 
-STILL_THERE = "attribute_exists(#pk)"
-"""A compactor that outlived its lease: what another has merged already must not be merged into a second block."""
 SAME_GENERATION = "#generation = :seen"
-"""The same, where its view is so old that it would drop a document for a copy that is not there any more."""
+"""A compactor that outlived its lease: it has seen what was before another's merge, would merge the same blocks into a
+second one, or drop a document for a copy that is not there any more. And a search must learn of every merge."""
 FIRST_GENERATION = "attribute_not_exists(#generation)"
 """The same, for the first to merge blocks of this owner."""
 
@@ -109,7 +108,7 @@ class Vectors:
                         values={"next": generation + 1, "seen": generation},
                     ),
                     *([Put(self.table, {"pk": pk, **to_row(merged)})] if merge.entries else []),
-                    *(Delete(self.table, {"pk": pk, "sk": key}, when=STILL_THERE) for key in merge.sources),
+                    *(Delete(self.table, {"pk": pk, "sk": key}) for key in merge.sources),
                 ]
             )
         except TransactionRefused as refusal:
