@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
+from botocore.useragent import UserAgentString
 from moto import mock_aws
 from moto.core import responses
 from moto.dynamodb.models import UpdateExpressionParser  # type: ignore[attr-defined]  # where it is used
@@ -27,6 +28,7 @@ def quick_moto() -> Iterator[None]:
             for name in _KEPT:
                 stack.enter_context(patch.object(responses, name, functools.cache(getattr(responses, name))))
             stack.enter_context(parsed)
+            stack.enter_context(patch.object(UserAgentString, "to_string", functools.cache(UserAgentString.to_string)))
             stack.enter_context(mock_aws())
             yield
     finally:

@@ -1,6 +1,6 @@
 """Lets the time of moto's queues pass at once, so that what a visibility timeout or a delay hides is seen again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from moto.backends import get_backend
@@ -28,14 +28,24 @@ def pass_queue_time(seconds: float) -> None:
 
 def seconds_until_seen() -> float | None:
     """How long until some message of some queue is visible, 0.0 if one is now; None where there is no message."""
-    waits = [max(message.visible_at, message.delayed_until) - unix_time_millis() for message in _messages()]
-    return max(0.0, min(waits) / 1000) if waits else None
+    return _seconds_until_seen(_messages())
+
+
+def is_seen_in(url: str) -> bool:
+    """Whether the queue has a visible message."""
+    queues = (queue for queue in _queues() if queue.name == url.rsplit("/", 1)[-1])
+    return _seconds_until_seen(message for queue in queues for message in queue._messages) == 0.0
 
 
 def forget_messages() -> None:
     """Empties all queues; a purge may be had once a minute only."""
     for queue in _queues():
         queue._messages = []
+
+
+def _seconds_until_seen(messages: Iterable[Any]) -> float | None:
+    waits = [max(message.visible_at, message.delayed_until) - unix_time_millis() for message in messages]
+    return max(0.0, min(waits) / 1000) if waits else None
 
 
 def _messages() -> Iterator[Any]:
