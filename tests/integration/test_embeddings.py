@@ -34,7 +34,7 @@ def progress(models: Models, batch_id: str) -> dict[str, Any]:
     return dict(answer.json)
 
 
-def ended(models: Models, batch_id: str, *, timeout_s: float = 120) -> dict[str, Any]:
+def ended(models: Models, batch_id: str, *, timeout_s: float = 240) -> dict[str, Any]:
     return wait_until(
         lambda: now if (now := progress(models, batch_id))["progress"] == 100 else None,
         description="the batch has come to an end",
@@ -63,12 +63,13 @@ def test_a_thousand_documents_no_more_at_once_than_the_limit_which_is_lowered_ha
         seen.append(progress(models, batch_id)["completed"])
         return seen[-1] >= 500
 
-    wait_until(half_way, description="half of them are done", timeout_s=120)
+    wait_until(half_way, description="half of them are done", timeout_s=240)
     assert seen == sorted(seen), "progress only grows"
     permits.set_limit(MODEL, limit=2)
     wait_until(lambda: len(permits.holders(MODEL)) <= 2, description="the lower limit holds", timeout_s=30)
     before, models.server.book.max_concurrency = models.server.max_concurrency, 0
-    assert 2 <= before <= 5
+    # LocalStack works off one batch of a queue after another.
+    assert (1 if models.deployment.emulator.name == "localstack" else 2) <= before <= 5
     assert ended(models, batch_id) == {"total": 1000, "completed": 1000, "failed": 0, "progress": 100, "errors": []}
     assert models.server.max_concurrency <= 2
     permits.set_limit(MODEL, limit=5)
