@@ -53,7 +53,7 @@ EMBEDDING_RACES = (
         actors={"A": documents.merge, "B": documents.merge},
         time=LEASE_S_OF_COMPACTIONS + 3,
         dying=("A",),
-        most=300,
+        most=100,
     ),
     Meeting(
         name="an old merge against a newer one and a redelivery",

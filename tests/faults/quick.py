@@ -4,15 +4,28 @@ import functools
 import gc
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 from unittest.mock import patch
 
 from botocore.useragent import UserAgentString
 from moto import mock_aws
 from moto.core import responses
+from moto.dynamodb.comparisons import ConditionExpressionParser
 from moto.dynamodb.models import UpdateExpressionParser  # type: ignore[attr-defined]  # where it is used
 
 _KEPT = ("camelcase_to_underscores", "method_names_from_class")
 _GARBAGE_AT = 50_000
+_lex = ConditionExpressionParser._lex_one_node
+
+
+@functools.cache
+def _lexed_once(text: str) -> Any:
+    return _lex(ConditionExpressionParser("", {}, {}), text)
+
+
+def _lexed(_: ConditionExpressionParser, text: str) -> Any:
+    """The first word of a condition, and the rest: the same for all who ask."""
+    return _lexed_once(text)
 
 
 @contextmanager
@@ -28,6 +41,7 @@ def quick_moto() -> Iterator[None]:
             for name in _KEPT:
                 stack.enter_context(patch.object(responses, name, functools.cache(getattr(responses, name))))
             stack.enter_context(parsed)
+            stack.enter_context(patch.object(ConditionExpressionParser, "_lex_one_node", _lexed))
             stack.enter_context(patch.object(UserAgentString, "to_string", functools.cache(UserAgentString.to_string)))
             stack.enter_context(mock_aws())
             yield

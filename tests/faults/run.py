@@ -15,10 +15,11 @@ from tests.faults.results import Results
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = (
-    ("test_crowds.py",),
-    ("test_walks.py", "-k", "guarded or fallback"),
     ("test_interleavings.py",),
+    ("test_crowds.py", "-k", "not guarded"),
     ("test_walks.py", "-k", "not guarded and not fallback"),
+    ("test_walks.py", "-k", "guarded or fallback"),
+    ("test_crowds.py", "-k", "guarded"),
     ("test_model.py",),
 )
 """The longest first, so that the last ones end at about the same time."""
