@@ -150,7 +150,7 @@ class Model:
         """`canceled`, `task_finished`, `not_found` or `expired`."""
         row = self.rows.get(name)
         if row is not None and row.owner == owner and row.status not in TERMINAL:
-            self._end(name, "canceled", error=row.error)
+            self._end(name, "canceled")
             return "canceled"
         seen = self.read(name, owner=owner)
         return seen if isinstance(seen, str) else "task_finished"

@@ -270,3 +270,15 @@ def test_the_code_and_the_model_agree(lab: Lab) -> None:
     phases = [Phase.generate] if "FIRST_CATCH" in os.environ else tuple(Phase)
     examples = share(EXAMPLES) + FEWEST_EXAMPLES
     run_state_machine_as_test(Machine, settings=settings(max_examples=examples, stateful_step_count=30, phases=phases))
+
+
+def test_a_task_canceled_out_of_review_has_no_reason_in_either(lab: Lab) -> None:
+    """Random commands come by this once in some hundred runs."""
+    Machine.lab = lab
+    both = Machine()
+    both.begin()
+    sent = both.submit(owner="ann", key=None, text="A text.")
+    held = both.claim(sent=sent)
+    both.review(held=held)
+    both.cancel(sent=sent, owner="ann")
+    both.abandon(held=held)
