@@ -74,6 +74,23 @@ class Settings:
     """How long a score answers for the same text again."""
     review_below: int = _setting("REVIEW_BELOW", "0", read=int)
     """A score under this is looked at by a human; 0: none is."""
+    image_provider: str = _setting("IMAGE_PROVIDER", "builtin")
+    """Who makes pictures: builtin, replicate:OWNER/NAME or bedrock:MODEL."""
+    image_base_url: str = _setting("IMAGE_BASE_URL", "https://api.replicate.com/v1")
+    """Where predictions are made in Replicate's way."""
+    image_api_key: str = _setting("IMAGE_API_KEY", "", secret=True)
+    image_api_key_parameter: str = _setting("IMAGE_API_KEY_PARAMETER", "")
+    """The name of an SSM SecureString that holds the key; used where IMAGE_API_KEY is empty."""
+    image_hosts: str = _setting("IMAGE_HOSTS", "replicate.delivery,*.replicate.delivery")
+    """Where a provider's pictures may be fetched from, with commas between."""
+    image_price: int = _setting("IMAGE_PRICE", "10", read=int)
+    """Credits for one picture; 0: nothing."""
+    image_start_s: int = _setting("IMAGE_START_SECONDS", "600", read=int)
+    """A picture that its provider has not begun after this is given up, and its credits come back."""
+    image_finish_s: int = _setting("IMAGE_FINISH_SECONDS", "1800", read=int)
+    """The same, for one that it has begun: counted from then on."""
+    public_endpoint_url: str = _setting("PUBLIC_ENDPOINT_URL", "")
+    """Where links to pictures lead, where that is not where the functions find AWS."""
     openai_base_url: str = _setting("OPENAI_BASE_URL", "")
     openai_api_key: str = _setting("OPENAI_API_KEY", "", secret=True)
     openai_api_key_parameter: str = _setting("OPENAI_API_KEY_PARAMETER", "")
