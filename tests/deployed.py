@@ -9,6 +9,7 @@ from isolane.aws.codec import from_item
 from isolane.aws.queue import Queue
 from isolane.aws.table import Table
 from isolane.kv import Values
+from isolane.ledger import Ledger
 from isolane.tasks import Tasks
 from tests.e2e.client import Client
 from tests.environment import clients
@@ -32,7 +33,11 @@ class Deployed:
 
     @property
     def tasks(self) -> Tasks:
-        return Tasks(self._table("TasksTableName"))
+        return Tasks(self._table("TasksTableName"), self.ledger)
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.state)
 
     @property
     def values(self) -> Values:

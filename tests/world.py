@@ -13,6 +13,7 @@ from isolane.aws.queue import Queue
 from isolane.aws.table import Table
 from isolane.callers import Callers
 from isolane.kv import Values
+from isolane.ledger import Ledger
 from isolane.objects import Objects
 from isolane.payloads import Payloads
 from isolane.reservations import Reservations
@@ -72,7 +73,11 @@ class World:
 
     @property
     def tasks(self) -> Tasks:
-        return Tasks(self.table("TasksTable"), self.clock)
+        return Tasks(self.table("TasksTable"), self.ledger, self.clock)
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.state, self.clock)
 
     @property
     def values(self) -> Values:

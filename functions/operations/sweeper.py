@@ -1,73 +1,24 @@
-"""What has to happen without a reader, once a minute: a list of duties, each with what is due and how it is done.
-
-An index proposes and the base table decides, by a conditional write: two sweepers at once do nothing twice.
-"""
+"""What has to happen without a reader, once a minute, but for pictures, which have a sweeper of their own."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from isolane.bindings import Bindings
 from isolane.deadline import Deadline
 from isolane.due import due
-from isolane.errors import IsolaneError
-from isolane.observability import count, invocation, logger
+from isolane.observability import invocation
+from isolane.sweep import Duty, Sweeper
 from isolane.task import REVIEWS
-
-_NEEDS_S = 5.0
-"""Nothing is begun with less time than this left: the next minute goes on from there."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Duty:
-    """Something that is done to whatever is due for it."""
-
-    name: str
-    due: Callable[[], Iterable[Any]]
-    """Whatever is due now, found as it is asked for."""
-    perform: Callable[[Any], object]
-    """Does it, once, however often it is asked to."""
-
-
-class Sweeper:
-    """Does all duties, as far as the time goes."""
-
-    def __init__(self, duties: Sequence[Duty]) -> None:
-        self._duties = duties
-
-    def sweep(self, *, deadline: Deadline) -> None:
-        """Every duty in turn; one that fails leaves the others alone."""
-        for duty in self._duties:
-            try:
-                done = _done(duty, deadline=deadline)
-            except IsolaneError as error:  # what is due cannot be found; it will be in a minute
-                logger().warning("swept badly", extra={"duty": duty.name, "error": type(error).__name__})
-                continue
-            if done:
-                count(f"swept_{duty.name}", amount=done)
-
-
-def _done(duty: Duty, *, deadline: Deadline) -> int:
-    done = 0
-    for item in duty.due():
-        if deadline.left_s() < _NEEDS_S:
-            break
-        try:
-            duty.perform(item)
-        except IsolaneError as error:  # one that fails must not keep the rest from their turn
-            logger().warning("not done", extra={"duty": duty.name, "error": type(error).__name__})
-        else:
-            done += 1
-    return done
 
 
 def build(app: Bindings) -> Sweeper:
     """The sweeper with the duties of this application."""
-    unreviewed = Duty(name="unreviewed", due=lambda: due(app.tasks, REVIEWS), perform=app.tasks.settled)
-    vectors = Duty(name="vectors", due=app.compactions.asked, perform=app.compactions.perform)
+    unreviewed = Duty(
+        name="unreviewed", due=lambda: due(app.tasks, REVIEWS), perform=lambda task, _: app.tasks.settled(task)
+    )
+    vectors = Duty(name="vectors", due=app.compactions.asked, perform=lambda owner, _: app.compactions.perform(owner))
     return Sweeper([unreviewed, _alarms(app), vectors])
 
 
@@ -76,7 +27,7 @@ def _alarms(app: Bindings) -> Duty:
     return Duty(
         name="alarms",
         due=lambda: app.alarms.near(now_ms=app.objects.now_ms()),
-        perform=lambda item: app.alarms.send_near(item, now_ms=app.objects.now_ms()),
+        perform=lambda item, _: app.alarms.send_near(item, now_ms=app.objects.now_ms()),
     )
 
 

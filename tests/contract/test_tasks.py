@@ -137,6 +137,7 @@ def test_a_result_ends_the_task_for_an_hour(tasks: Tasks, world: World, pending:
 
 
 def test_the_time_to_live_is_whole_seconds_after_what_it_protects(tasks: Tasks, world: World, pending: Task) -> None:
+    assert pending.ttl is not None
     assert pending.ttl > pending.deadline_ms / 1000 + RESULT_S
     done = tasks.complete(claimed(tasks, pending), result={})
     raw = world.client("dynamodb").get_item(TableName=tasks.table.name, Key={"task_id": {"S": done.task_id}})["Item"]

@@ -35,7 +35,7 @@ def may_move(before: Task, after: Task, *, move: Move) -> bool:
 
 def _dated(task: Task) -> bool:
     """The hour of a result starts when its task becomes terminal; DynamoDB reads a time to live in seconds."""
-    if not 10**9 <= task.ttl < 10**10:
+    if task.ttl is None or not 10**9 <= task.ttl < 10**10:
         return False
     if task.terminal:
         return task.finished_at_ms is not None and task.expires_at == task.finished_at_ms // 1000 + RESULT_S

@@ -30,7 +30,8 @@ def moves_are_legal(case: Case) -> None:
     """Every change of a task is one of the drawn moves, made by who may make it, in time."""
     for move in case.moves:
         if move.after is None:
-            require(move.before is not None and move.before.ttl * 1000 < move.at_ms, f"a row was lost: {move}")
+            ttl = move.before.ttl if move.before is not None else None
+            require(ttl is not None and ttl * 1000 < move.at_ms, f"a row was lost: {move}")
         elif move.before is None or is_reborn(move):
             require(may_be_born(move.after), f"a task was born wrongly: {move}")
         else:

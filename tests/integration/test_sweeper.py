@@ -20,7 +20,7 @@ def deployed(deployment: Deployment) -> Deployed:
 
 def test_a_review_that_nobody_did_is_failed_within_the_minute(deployed: Deployed) -> None:
     tasks = deployed.tasks
-    a_fortnight_ago = Tasks(tasks.table, lambda: tasks.clock() - UNREVIEWED_S)
+    a_fortnight_ago = Tasks(tasks.table, tasks.ledger, lambda: tasks.clock() - UNREVIEWED_S)
     new = a_fortnight_ago.add(
         a_fortnight_ago.new(task_id=uuid.uuid4().hex, kind="score", owner="ann", fingerprint="f" * 64)
     )

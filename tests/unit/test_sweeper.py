@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from threading import Barrier
 from typing import NoReturn
 
 from isolane.deadline import Deadline
 from isolane.errors import Unavailable
-from operations.sweeper import Duty, Sweeper
+from isolane.sweep import Duty, Sweeper
 
 
-def unavailable(_: object = None) -> NoReturn:
+def unavailable(*_: object) -> NoReturn:
     raise Unavailable
 
 
-def sweep(*duties: Duty, left_s: float = 60) -> None:
-    Sweeper(duties).sweep(deadline=Deadline.after(left_s))
+def sweep(*duties: Duty, left_s: float = 60, at_once: int = 1) -> None:
+    Sweeper(duties, at_once=at_once).sweep(deadline=Deadline.after(left_s))
 
 
 def test_a_duty_whose_due_cannot_be_found_keeps_no_other_from_its_turn() -> None:
     done: list[int] = []
     sweep(
-        Duty(name="lost", due=unavailable, perform=done.append),
-        Duty(name="found", due=lambda: [1, 2], perform=done.append),
+        Duty(name="lost", due=unavailable, perform=lambda item, _: done.append(item)),
+        Duty(name="found", due=lambda: [1, 2], perform=lambda item, _: done.append(item)),
     )
     assert done == [1, 2]
 
@@ -30,7 +31,7 @@ def test_a_duty_whose_due_cannot_be_found_keeps_no_other_from_its_turn() -> None
 def test_one_that_cannot_be_done_keeps_no_other_from_its_turn() -> None:
     done: list[int] = []
 
-    def perform(item: int) -> None:
+    def perform(item: int, _: Deadline) -> None:
         if item == 2:
             unavailable()
         done.append(item)
@@ -48,4 +49,10 @@ def test_nothing_is_begun_without_time() -> None:
             yield number
 
     sweep(Duty(name="late", due=due, perform=unavailable), left_s=4)
-    assert asked == [0], "no more is looked for, either"
+    assert asked == [], "nor is it looked for"
+
+
+def test_things_that_wait_are_done_side_by_side() -> None:
+    together = Barrier(2, timeout=5)
+    sweep(Duty(name="slow", due=lambda: [1, 2, 3, 4], perform=lambda *_: together.wait()), at_once=2)
+    assert not together.broken

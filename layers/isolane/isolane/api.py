@@ -16,6 +16,7 @@ from isolane.errors import (
     ConfigurationError,
     Contended,
     Forbidden,
+    InsufficientCredits,
     InvalidRequest,
     IsolaneError,
     MethodNotAllowed,
@@ -208,6 +209,7 @@ def _failure(error: Exception) -> Answer:
 
 def _refusal(error: Refused) -> Answer:
     headers: dict[str, str] = {}
+    details: dict[str, int] = {}
     if error.retry_after_s is not None:
         headers["Retry-After"] = str(error.retry_after_s)
     if isinstance(error, RateLimited):
@@ -216,11 +218,20 @@ def _refusal(error: Refused) -> Answer:
         headers["RateLimit-Reset"] = str(error.reset_s)
     if isinstance(error, MethodNotAllowed):
         headers["Allow"] = ", ".join(error.allowed)
-    return _problem(error.status, error, headers=headers)
+    if isinstance(error, InsufficientCredits):
+        details["balance"] = error.balance
+    return _problem(error.status, error, headers=headers, details=details)
 
 
-def _problem(status: int, error: IsolaneError, *, headers: Mapping[str, str] | None = None) -> Answer:
-    return Answer(status=status, body={"error": error.code, "message": error.message}, headers=headers or {})
+def _problem(
+    status: int,
+    error: IsolaneError,
+    *,
+    headers: Mapping[str, str] | None = None,
+    details: Mapping[str, int] | None = None,
+) -> Answer:
+    body = {"error": error.code, "message": error.message, **(details or {})}
+    return Answer(status=status, body=body, headers=headers or {})
 
 
 def not_ready(error: ConfigurationError, event: Mapping[str, Any], context: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isolane.aws.queue import Queue
@@ -15,6 +16,7 @@ from isolane.aws.table import Table
 from isolane.backlog import Backlog
 from isolane.callers import Callers
 from isolane.kv import Values
+from isolane.ledger import Ledger
 from isolane.payloads import Payloads
 from isolane.settings import Settings
 from isolane.submissions import Submissions
@@ -94,8 +96,22 @@ class Bindings:
         return Bucket(self._make_client("s3"), self.settings.bucket)
 
     @functools.cached_property
+    def links(self) -> Bucket:
+        """The bucket, as it is called from outside."""
+        if not self.settings.public_endpoint_url:
+            return self.bucket
+        from isolane.aws.bucket import Bucket  # noqa: PLC0415 - only where there is something to link to
+
+        outside = replace(self.settings, endpoint_url=self.settings.public_endpoint_url)
+        return Bucket(_client(outside, "s3"), self.settings.bucket)
+
+    @functools.cached_property
     def tasks(self) -> Tasks:
-        return Tasks(Table(self._dynamodb, self.settings.tasks_table))
+        return Tasks(Table(self._dynamodb, self.settings.tasks_table), self.ledger)
+
+    @functools.cached_property
+    def ledger(self) -> Ledger:
+        return Ledger(self.state)
 
     @functools.cached_property
     def state(self) -> Table:
@@ -287,5 +303,8 @@ def _config(settings: Settings, service: str) -> Config:
         read_timeout=5,
         retries={"mode": "standard", "total_max_attempts": 3},
         max_pool_connections=16,
+        signature_version="s3v4"
+        if service == "s3"
+        else None,  # S3's links are signed in an older way if nothing is said
         s3={"addressing_style": "path" if settings.endpoint_url else "auto"},
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 from typing import Any
 
 from isolane.errors import InvalidCursor, IsolaneError
@@ -12,21 +13,24 @@ from isolane.task import is_task_id
 
 
 def cursor_of(position: JsonObject) -> str:
-    """The cursor for a position: a task's id and a time, under names of one letter."""
+    """The cursor for a position: an id, "t", and a time, under names of one letter."""
     return base64.urlsafe_b64encode(dumps(position).encode()).decode().rstrip("=")
 
 
-def position_of(cursor: str, *, time: str) -> tuple[str, int]:
-    """The task's id and the time in a cursor that calls it by that letter. Raises InvalidCursor."""
+def position_of(cursor: str, *, time: str, is_id: Callable[[str], bool] = is_task_id) -> tuple[str, int]:
+    """The id, a task's if nothing else is said, and the time in a cursor that calls it by that letter.
+
+    Raises InvalidCursor.
+    """
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         fields = parse_object(text)
     except (binascii.Error, ValueError, IsolaneError):
         raise InvalidCursor from None
-    task_id, at = fields.get("t"), fields.get(time)
-    if set(fields) != {"t", time} or not is_task_id(task_id) or not _is_time(at):
+    found, at = fields.get("t"), fields.get(time)
+    if set(fields) != {"t", time} or not isinstance(found, str) or not is_id(found) or not _is_time(at):
         raise InvalidCursor
-    return task_id, at  # type: ignore[return-value]  # a whole number, as `_is_time` has it
+    return found, at  # type: ignore[return-value]  # a whole number, as `_is_time` has it
 
 
 def _is_time(value: Any) -> bool:

@@ -6,6 +6,7 @@ IsolaneError
 │   ├── InvalidRequest         400
 │   ├── InvalidCursor          400
 │   ├── Unauthorized           401
+│   ├── InsufficientCredits    402
 │   ├── Forbidden              403
 │   ├── NotFound               404
 │   ├── MethodNotAllowed       405
@@ -82,6 +83,18 @@ class Unauthorized(Refused):
 
     code = "unauthorized"
     status = 401
+
+
+class InsufficientCredits(Refused):
+    """The credits do not cover the price."""
+
+    code = "insufficient_credits"
+    status = 402
+
+    def __init__(self, *, balance: int) -> None:
+        super().__init__()
+        self.balance = balance
+        """What there is."""
 
 
 class Forbidden(Refused):

@@ -7,7 +7,8 @@
     pending, processing, in_review ── cancel ──> canceled
     pending, processing, in_review ── its deadline passes ──> failed (timed_out)
 
-completed, failed and canceled are terminal: nothing leaves them.
+completed, failed and canceled are terminal: nothing leaves them. A task that was paid for and ends without its result
+gives its price back, in the same transaction.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ REMEMBERED_S = DAY_S
 """How long after that the answer is still "it is gone" rather than "there is no such task"."""
 UNFINISHED_ROW_S = UNFINISHED_S + 25 * 3_600
 """When DynamoDB may drop the row of a task that never became terminal: a day and an hour after its deadline."""
+PAID_RESULT_S = 30 * DAY_S
+"""The same as RESULT_S, for what was paid for."""
 REVIEWS = "review"
 """What a task in review is due for, by the index of what must happen without a reader: to be failed in the end."""
 
@@ -80,8 +83,11 @@ class Task:
     """SHA-256 of the request's canonical form; the same Idempotency-Key with another one is a mistake."""
     created_at_ms: int
     deadline_ms: int
-    ttl: int
-    """Seconds since 1970 at which DynamoDB may drop the row. Never what decides: TTL deletion is late."""
+    ttl: int | None = None
+    """Seconds since 1970 at which DynamoDB may drop the row; None while something is owed.
+
+    Never what decides: TTL deletion is late.
+    """
     status: Status = Status.PENDING
     attempt: int = 0
     """How many claims have succeeded. SQS's receive count is something else."""
@@ -107,6 +113,23 @@ class Task:
     model: str | None = None
     cached: bool = False
     progress: Any = None
+    price: int | None = None
+    """Credits that its owner was charged, which come back if it ends without a result; None where it is not sold."""
+    image_owner: str | None = None
+    """Its owner, where it is a picture: what the index of pictures goes by."""
+    prompt: str | None = None
+    """What a provider is asked for, again and again until it has taken it."""
+    prediction_id: str | None = None
+    """The provider's own id of the work, once it has taken it."""
+    submitted_at_ms: int | None = None
+    ask_after_ms: int | None = None
+    """When the provider may be asked next, whoever wants to know."""
+    late_success_at_ms: int | None = None
+    """When the provider was seen to have finished what had been given up and paid back."""
+
+    @property
+    def paid(self) -> bool:
+        return self.price is not None
 
     @property
     def terminal(self) -> bool:
@@ -167,6 +190,7 @@ def as_json(task: Task) -> dict[str, Any]:
         "model": task.model,
         "error": vars(task.error) if task.error is not None else None,
         "cached": True if task.cached else None,
+        "prompt": task.prompt,
     }
     return {name: value for name, value in seen.items() if value is not None}
 

@@ -11,8 +11,19 @@ from isolane.cursor import cursor_of, position_of
 from isolane.task import Task, from_row
 from isolane.tasks import Tasks
 
-BY_OWNER = "by-owner"
 LONGEST_PAGE = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owned:
+    """An index of tasks by owner and age."""
+
+    index: str
+    attribute: str
+    """What holds the owner in it."""
+
+
+ALL = Owned(index="by-owner", attribute="owner")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,16 +35,22 @@ class TaskPage:
 
 
 def list_tasks(
-    tasks: Tasks, *, owner: str, limit: int, cursor: str | None = None, wanted: Callable[[Task], bool] = lambda _: True
+    tasks: Tasks,
+    *,
+    owner: str,
+    limit: int,
+    cursor: str | None = None,
+    owned: Owned = ALL,
+    wanted: Callable[[Task], bool] = lambda _: True,
 ) -> TaskPage:
     """One page of the owner's tasks. With a filter a page may be short, even empty, and still have a cursor."""
     page = tasks.table.query(
-        "#owner = :owner",
-        index=BY_OWNER,
+        f"#{owned.attribute} = :owner",
+        index=owned.index,
         values={"owner": owner},
         limit=limit,
         newest_first=True,
-        after=_position(cursor, owner=owner) if cursor is not None else None,
+        after={owned.attribute: owner, **_position(cursor)} if cursor is not None else None,
     )
     # The index proposes; what a task is now, the table says.
     rows = get_many([(tasks.table, {"task_id": item["task_id"]}) for item in page.items])
@@ -50,6 +67,6 @@ def _cursor(after: dict[str, Any] | None) -> str | None:
     return cursor_of({"t": after["task_id"], "c": after["created_at_ms"]}) if after is not None else None
 
 
-def _position(cursor: str, *, owner: str) -> dict[str, Any]:
+def _position(cursor: str) -> dict[str, Any]:
     task_id, created_at_ms = position_of(cursor, time="c")
-    return {"owner": owner, "task_id": task_id, "created_at_ms": created_at_ms}
+    return {"task_id": task_id, "created_at_ms": created_at_ms}

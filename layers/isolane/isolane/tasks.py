@@ -1,7 +1,8 @@
 """The moves of a task, each one conditional write: submit, claim, complete, fail, give back, time out, cancel; and for
 humans: review, take, judge.
 
-A move names the state it leaves; whoever comes second learns what happened and changes nothing.
+A move names the state it leaves; whoever comes second learns what happened and changes nothing. The end of a task that
+was paid for, without its result, is one transaction with its refund.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from typing import Any
 from uuid import uuid4
 
 from isolane.aws.table import Table
-from isolane.errors import ConditionFailed, Conflict, Gone, NotFound
+from isolane.aws.transaction import Update, transact
+from isolane.contention import patience, persist
+from isolane.ending import End, end
+from isolane.errors import ConditionFailed, Conflict, Gone, NotFound, TransactionRefused
+from isolane.ledger import Ledger
 from isolane.observability import count
 from isolane.task import (
-    REMEMBERED_S,
-    RESULT_S,
     REVIEWS,
     TERMINAL,
     UNFINISHED_ROW_S,
@@ -57,6 +60,8 @@ PAST_ITS_DEADLINE = "#deadline_ms <= :now_ms"
 """A reader with an old copy of the task must not time out one that was given more time."""
 ITS_OWNER = "#owner = :owner"
 """Somebody who guessed an id."""
+NOT_PAID_FOR = "attribute_not_exists(#price)"
+"""A cancellation that would end what was paid for, and give nothing back."""
 IN_REVIEW = "#status = :in_review"
 """A task that was canceled, timed out or judged while a reviewer looked at it."""
 NOBODY_ELSES = "(attribute_not_exists(#reviewer) OR #reviewer = :reviewer OR #lease_until_ms <= :now_ms)"
@@ -65,6 +70,8 @@ STILL_THEIRS = "#reviewer = :reviewer"
 """A reviewer whose lease lapsed and went to another; or who has seen what an earlier submission under this id said."""
 
 _TIMED_OUT = Problem(code="timed_out", message="The task was not finished in time.")
+_NOT_STARTED = Problem(code="not_started", message="The task was not started in time.")
+_CANCELED = "canceled"
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,8 @@ class Tasks:
     """All tasks of a deployment, in one table."""
 
     table: Table
+    ledger: Ledger
+    """Where the price of what was paid for comes back to."""
     clock: Callable[[], float] = time.time
     """Seconds since 1970."""
 
@@ -164,39 +173,58 @@ class Tasks:
     def complete(self, task: Task, *, result: Any, model: str | None = None, cached: bool = False) -> Task:
         """Ends a claimed task with its result. Returns it as it is: completed, or what somebody else made of it."""
         fields = {**_result(result, model=model), **({"cached": True} if cached else {})}
-        return self._finish(task, Status.COMPLETED, fields, when=STILL_MINE, claim=task.claim)
+        completed = end(Status.COMPLETED, now_ms=self.now_ms(), claim=task.claim, fields=fields)
+        return self._finish(task, completed, when=STILL_MINE)
+
+    def deliver(self, task: Task, *, result: Any, model: str) -> Task:
+        """Ends a task with what its provider has made, whoever has seen it first. Returns it as it is."""
+        delivered = end(
+            Status.COMPLETED,
+            now_ms=self.now_ms(),
+            claim=uuid4().hex,
+            fields=_result(result, model=model),
+            paid=task.paid,
+        )
+        return self._finish(task, delivered, when=f"{A_WORKERS} AND {THE_SAME_SUBMISSION}")
 
     def fail(self, task: Task, problem: Problem) -> Task:
         """Ends a claimed task without one."""
-        return self._failed(task, problem, when=STILL_MINE, claim=task.claim)
+        return self._fail(task, problem, when=STILL_MINE, claim=task.claim)
 
     def abandon(self, task: Task, problem: Problem) -> Task:
-        """Fails a task that no worker will work on any more, whoever held it: its message is a dead letter."""
-        return self._failed(task, problem, when=f"{A_WORKERS} AND {THE_SAME_SUBMISSION}", claim=uuid4().hex)
+        """Fails a task that nobody will work on any more, whoever held it: its message is a dead letter, for one."""
+        return self._fail(task, problem, when=f"{A_WORKERS} AND {THE_SAME_SUBMISSION}")
 
     def time_out(self, task: Task) -> Task:
         """Fails a task whose deadline has passed."""
-        return self._failed(task, _TIMED_OUT, when=f"{UNFINISHED} AND {PAST_ITS_DEADLINE}", claim=uuid4().hex)
+        problem = _NOT_STARTED if task.paid and task.status is Status.PENDING else _TIMED_OUT
+        when = f"{UNFINISHED} AND {PAST_ITS_DEADLINE} AND {THE_SAME_SUBMISSION}"
+        return self._fail(task, problem, when=when, left_at_work=task.prediction_id is not None)
 
     def cancel(self, task_id: str, *, owner: str) -> Task:
         """Cancels the owner's task. Raises NotFound, Gone, or Conflict `task_finished` where it is terminal already."""
-        claim = uuid4().hex
         if not is_task_id(task_id):
             return self.seen_by(None, owner=owner)
+        canceled = end(Status.CANCELED, now_ms=self.now_ms(), claim=uuid4().hex, gone=("error",))
+        when = f"{ITS_OWNER} AND {UNFINISHED} AND {NOT_PAID_FOR}"
         try:
-            row = self._write(
-                task_id,
-                Status.CANCELED,
-                {},
-                when=f"{ITS_OWNER} AND {UNFINISHED}",
-                claim=claim,
-                without=", #error",
-                owner=owner,
-            )
+            return from_row(self._write(task_id, canceled, when=when, owner=owner))
         except ConditionFailed as refusal:
             found = from_row(refusal.found) if refusal.found is not None else None
-            return _canceled(self.seen_by(found, owner=owner), claim=claim)
-        return from_row(row)
+            task = self.seen_by(found, owner=owner)
+        if task.paid and not task.terminal:
+            task = self._cancel_paid(task, claim=canceled.fields["claim"])
+        return _canceled(task, claim=canceled.fields["claim"])
+
+    def _cancel_paid(self, task: Task, *, claim: str) -> Task:
+        canceled = end(
+            Status.CANCELED,
+            now_ms=self.now_ms(),
+            claim=claim,
+            paid=True,
+            left_at_work=task.prediction_id is not None,
+        )
+        return self._pay_back(task, canceled, when=f"{UNFINISHED} AND {THE_SAME_SUBMISSION}", reason=_CANCELED)
 
     def review(self, task: Task, *, reason: Problem, provisional: Any | None) -> Task:
         """Hands a claimed task to a human, with the score it would have had, where there is one."""
@@ -237,14 +265,17 @@ class Tasks:
         if not is_task_id(task_id):
             raise NotFound("There is no such task.", code="task_not_found")
         when = f"{IN_REVIEW} AND {IN_TIME} AND {STILL_THEIRS}"
-        fields = _result(result, model=model)
+        judged = end(
+            Status.COMPLETED,
+            now_ms=self.now_ms(),
+            claim=uuid4().hex,
+            fields=_result(result, model=model),
+            gone=("error",),
+        )
         try:
-            row = self._write(
-                task_id, Status.COMPLETED, fields, when=when, claim=uuid4().hex, without=", #error", reviewer=reviewer
-            )
+            return from_row(self._write(task_id, judged, when=when, reviewer=reviewer))
         except ConditionFailed as refusal:
             return self._judged(refusal, reviewer=reviewer, result=result)
-        return from_row(row)
 
     def _judged(self, refusal: ConditionFailed, *, reviewer: str, result: Any) -> Task:
         """What a refused verdict met: the same verdict, or a reason why it comes to nothing."""
@@ -254,47 +285,54 @@ class Tasks:
             return task
         raise _no_verdict(task, reviewer=reviewer, now_ms=self.now_ms())
 
-    def _failed(self, task: Task, problem: Problem, *, when: str, claim: str | None) -> Task:
+    def _fail(
+        self, task: Task, problem: Problem, *, when: str, claim: str | None = None, left_at_work: bool = False
+    ) -> Task:
         """Fails the task, and counts it, whoever comes here: worker, reader, sweeper or dead letter."""
-        ended = self._finish(task, Status.FAILED, _error(problem), when=when, claim=claim)
-        if ended.status is Status.FAILED and ended.claim == claim:  # and nobody else's end, which was counted then
+        failed = end(
+            Status.FAILED,
+            now_ms=self.now_ms(),
+            claim=claim if claim is not None else uuid4().hex,
+            fields=_error(problem),
+            paid=task.paid,
+            left_at_work=left_at_work,
+        )
+        if task.paid:
+            ended = self._pay_back(task, failed, when=when, reason=problem.code)
+        else:
+            ended = self._finish(task, failed, when=when)
+        if ended.status is Status.FAILED and ended.claim == failed.fields["claim"]:  # else it was counted by somebody
             count("failed")
         return ended
 
-    def _finish(self, task: Task, status: Status, fields: Mapping[str, Any], *, when: str, claim: str | None) -> Task:
+    def _finish(self, task: Task, ended: End, *, when: str) -> Task:
         try:
-            return from_row(self._write(task.task_id, status, fields, when=when, claim=claim, nonce=task.nonce))
+            return from_row(self._write(task.task_id, ended, when=when, nonce=task.nonce))
         except ConditionFailed as refusal:
             # Also where this very write was applied and its answer lost: then what is found is what was wanted.
             return from_row(refusal.found) if refusal.found is not None else task
 
-    def _write(
-        self,
-        task_id: str,
-        status: Status,
-        fields: Mapping[str, Any],
-        *,
-        when: str,
-        claim: str | None,
-        without: str = "",
-        **values: Any,
-    ) -> dict[str, Any]:
-        now_ms = self.now_ms()
-        expires_at = now_ms // 1000 + RESULT_S
+    def _pay_back(self, task: Task, ended: End, *, when: str, reason: str) -> Task:
+        """Ends a task without the result that was paid for, and gives back its price: both, once, or neither."""
+        at_ms: int = ended.fields["finished_at_ms"]
+        values = _states(**ended.fields, nonce=task.nonce, now_ms=at_ms)
+        ending = Update(self.table, {"task_id": task.task_id}, ended.change, when=when, values=values)
+        refund = self.ledger.refund(
+            task.owner, amount=task.price or 0, reason=reason, task_id=task.task_id, at_ms=at_ms
+        )
+        try:
+            persist(lambda: transact([ending, *refund]), until=patience(None), sleep=self.ledger.sleep)
+        except TransactionRefused as refusal:
+            met = refusal.refusals[0]
+            return from_row(met.found) if met is not None and met.found is not None else task
+        return ended.of(task)
+
+    def _write(self, task_id: str, ended: End, *, when: str, **values: Any) -> dict[str, Any]:
         return self.table.update(
             {"task_id": task_id},
-            "SET #status = :final, #claim = :claim, #finished_at_ms = :now_ms, #expires_at = :expires_at, #ttl = :ttl"
-            f"{_sets(fields)} REMOVE #claim_until_ms, #lease_until_ms, #due, #due_at, #progress, #provisional{without}",
+            ended.change,
             when=when,
-            values=_states(
-                final=str(status),
-                claim=claim,
-                now_ms=now_ms,
-                expires_at=expires_at,
-                ttl=expires_at + REMEMBERED_S,
-                **fields,
-                **values,
-            ),
+            values=_states(**ended.fields, now_ms=ended.fields["finished_at_ms"], **values),
         )
 
     def _move(self, task: Task, change: str, *, when: str, values: Mapping[str, Any]) -> Task:

@@ -1,4 +1,4 @@
-"""An S3 bucket: texts that are too large for a message or a row."""
+"""An S3 bucket: texts that are too large for a message or a row, and what has no place in either."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bucket:
-    """One bucket, by name. Every method is one call to S3."""
+    """One bucket, by name. Every method is one call to S3, if nothing else is said."""
 
     client: S3Client
     name: str
@@ -34,3 +34,13 @@ class Bucket:
             return self.get_text(key)
         except self.client.exceptions.NoSuchKey:
             return None
+
+    def put(self, key: str, data: bytes, *, content_type: str) -> None:
+        with in_our_words():
+            self.client.put_object(Bucket=self.name, Key=key, Body=data, ContentType=content_type)
+
+    def link(self, key: str, *, ttl_s: int) -> str:
+        """Where anybody can read the object for so long; made without a call, whether or not there is one."""
+        return self.client.generate_presigned_url(
+            "get_object", Params={"Bucket": self.name, "Key": key}, ExpiresIn=ttl_s
+        )
