@@ -11,6 +11,9 @@ from typing import Any
 
 import embeddings.api
 import embeddings.worker
+import images.api
+import images.generations
+import images.sweeper
 import objects.alarms
 import objects.api
 import operations.api
@@ -20,6 +23,7 @@ import reservations.api
 import scoring.api
 import scoring.worker
 from embeddings.embedders import Embedder
+from images.provider import Provider
 from isolane.api import Api
 from isolane.aws.queue import Queue
 from isolane.bindings import Bindings
@@ -45,11 +49,12 @@ class Context:
 
 @dataclass
 class Application:
-    """Scoring, whole, with its API, its queues and its worker; and the other APIs."""
+    """The application, whole: its APIs, its queues, and what works on them."""
 
     world: World
     scorers: tuple[Scorer, ...] | None = None
     embedder: Embedder | None = None
+    provider: Provider | None = None
     changes: dict[str, str] = field(default_factory=dict)
     sleep: Callable[[float], None] = time.sleep
 
@@ -62,7 +67,7 @@ class Application:
         self.alarms = self.world.make_queue("alarms", VisibilityTimeout="60")
         self.failed_alarms = self.world.make_queue("failed-alarms")
         self.bindings = Bindings(self._settings(), make_client=self.world.client)
-        self.bindings.tasks = self.world.tasks
+        self.bindings.tasks, self.bindings.ledger = self.world.tasks, self.world.ledger
         self.bindings.values = self.world.values
         self.bindings.permits = Permits(self.world.state, self.world.clock)
         self.bindings.breaker = Breaker(self.world.state, clock=self.world.clock)
@@ -77,6 +82,9 @@ class Application:
         self.worker = scoring.worker.build(self.bindings, scorers=self.scorers, sleep=self.sleep)
         self.embeddings: Api = embeddings.api.build(self.bindings, embedder=self.embedder)
         self.embedding_worker = embeddings.worker.build(self.bindings, embedder=self.embedder)
+        self.generations = images.generations.build(self.bindings, provider=self.provider)
+        self.images: Api = images.api.build(self.bindings, generations=self.generations)
+        self.image_sweeper = images.sweeper.build(self.bindings, generations=self.generations)
         self.operations: Api = operations.api.build(self.bindings)
         self.burial = operations.dead_letters.build(self.bindings)
         self.sweeper = operations.sweeper.build(self.bindings)
@@ -115,7 +123,12 @@ class Application:
             "queryStringParameters": query,
             "body": json.dumps(body) if body is not None else None,
         }
-        prefixes = {"/admin/": self.operations, "/api/embed/": self.embeddings}
+        prefixes = {
+            "/admin/": self.operations,
+            "/api/embed/": self.embeddings,
+            "/images": self.images,
+            "/credits": self.images,
+        }
         (admin,) = [owner for prefix, owner in prefixes.items() if path.startswith(prefix)] or [self.api]
         answer = (api or admin)(event, Context())
         return {**answer, "json": json.loads(answer["body"])}
@@ -138,6 +151,10 @@ class Application:
     def sweep(self, *, left_s: float = 50) -> None:
         """One run of the sweeper."""
         self.sweeper.sweep(deadline=Deadline.after(left_s))
+
+    def sweep_images(self, *, left_s: float = 50) -> None:
+        """One run of the sweeper of pictures."""
+        self.image_sweeper.sweep(deadline=Deadline.after(left_s))
 
     def ring(self, records: list[dict[str, Any]]) -> dict[str, Any]:
         """A batch to the function behind the queue of alarms."""

@@ -1,5 +1,6 @@
 """The same tests on every backend: moto in process, AWS's own DynamoDB Local, and the emulator of the local stack."""
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -58,8 +59,8 @@ def world(client: Callable[[str], Any]) -> Iterator[World]:
 def moto_world() -> Iterator[World]:
     """For what is the same on every backend, such as the number of calls."""
     with mock_aws():
-        client = clients.session().client("dynamodb", config=clients.CONFIG)
-        world = World(lambda _: client)
+        make: Any = clients.session().client  # as above
+        world = World(functools.cache(lambda service: make(service, config=clients.CONFIG)))
         world.make_tables()
         yield world
 

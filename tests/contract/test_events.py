@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
+import images.sweeper
 import operations.sweeper
 from isolane.api import Api
 from isolane.task import UNREVIEWED_S, Claimed, Problem, Status
 from tests.application import Application, Context
+from tests.doubles.scripted_provider import ScriptedProvider
 from tests.environment import clients
 from tests.events import Case, cases
 from tests.template import FUNCTION, of_type
@@ -23,6 +25,7 @@ APIS: dict[str, Callable[[Application], Api]] = {
     "reservations-api": lambda app: app.workshops,
     "objects-api": lambda app: app.named_objects,
     "embeddings-api": lambda app: app.embeddings,
+    "images-api": lambda app: app.images,
 }
 QUEUES: dict[str, Callable[[Application, list[dict[str, Any]]], Any]] = {
     "scoring-worker": Application.work,
@@ -41,7 +44,7 @@ def app() -> Iterator[Application]:
         }
         world = World(made.__getitem__)
         world.make_tables()
-        yield Application(world)
+        yield Application(world, provider=ScriptedProvider())
 
 
 @pytest.mark.parametrize("function", of_type(FUNCTION))
@@ -82,6 +85,21 @@ def test_whatever_calls_the_sweeper_it_sweeps(app: Application, case: Case, monk
     swept = app.bindings.tasks.find(task.task_id)
     assert swept is not None
     assert (swept.status, swept.due) == (Status.FAILED, None)
+
+
+@pytest.mark.parametrize("case", cases("images-sweeper"), ids=lambda case: case.name)
+def test_whatever_calls_the_sweeper_of_pictures_it_sweeps(
+    app: Application, case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images.sweeper, "_sweeper", lambda: app.image_sweeper)
+    app.world.ledger.grant("local", amount=10, grant_id="welcome")
+    task_id = app.call("POST", "/images", body={"prompt": "a lighthouse"})["json"]["taskId"]
+    app.world.clock.advance(60)
+    assert case.expected is None
+    images.sweeper.handler(case.event, Context(left_ms=50_000))
+    swept = app.bindings.tasks.find(task_id)
+    assert swept is not None
+    assert swept.status is Status.COMPLETED
 
 
 def test_a_poison_message_is_put_aside_by_the_worker(app: Application) -> None:

@@ -1,0 +1,388 @@
+"""A picture from the order to its end, through the API and the sweeper: paid once, and delivered or paid back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from images.generations import key_of
+from images.provider import NoPicture
+from isolane.deadline import Deadline
+from isolane.errors import Unavailable, Unreachable
+from isolane.model_errors import ModelBusy, ModelRejected
+from isolane.task import Problem, Task
+from tests.application import Application
+from tests.doubles.scripted_provider import (
+    MADE,
+    NOT_MADE,
+    UNKNOWN,
+    WAITING,
+    WORKING,
+    ScriptedProvider,
+    made,
+    png,
+    refusing,
+)
+from tests.world import World
+
+Outcome = tuple[str, str | None, int]
+"""Status, code of its error, and the owner's balance."""
+
+
+@pytest.fixture
+def world(whole_client: Callable[[str], Any]) -> Iterator[World]:
+    world = World(whole_client)
+    world.make_tables()
+    world.ledger.grant("local", amount=100, grant_id="welcome")
+    world.clock.advance(1)
+    yield world
+    world.remove_tables()
+
+
+def application(world: World, provider: ScriptedProvider, **changes: str) -> Application:
+    return Application(world, provider=provider, changes=changes)
+
+
+def submit(app: Application, *, prompt: str = "a lighthouse", key: str | None = None) -> dict[str, Any]:
+    headers = {"Idempotency-Key": key} if key is not None else {}
+    return dict(app.call("POST", "/images", body={"prompt": prompt}, headers=headers))
+
+
+def poll(app: Application, task_id: str, *, after_s: float = 2) -> dict[str, Any]:
+    app.world.clock.advance(after_s)
+    answer = app.call("GET", f"/images/{task_id}")
+    assert answer["statusCode"] == 200
+    return dict(answer["json"])
+
+
+def sweep(app: Application, *, after_s: float = 60) -> None:
+    app.world.clock.advance(after_s)
+    app.sweep_images()
+
+
+def outcome(app: Application, task_id: str) -> Outcome:
+    task = stored(app, task_id)
+    account = app.call("GET", "/credits")["json"]
+    assert account["balance"] == sum(entry["credits"] for entry in account["entries"]) >= 0
+    return str(task.status), task.error.code if task.error is not None else None, account["balance"]
+
+
+def stored(app: Application, task_id: str) -> Task:
+    task = app.bindings.tasks.find(task_id)
+    assert task is not None
+    return task
+
+
+def picture_of(app: Application, task_id: str) -> bytes:
+    s3 = app.world.client("s3")
+    found = s3.get_object(Bucket=app.world.bucket_name, Key=key_of(stored(app, task_id)))
+    return bytes(found["Body"].read())
+
+
+def pictures(app: Application) -> int:
+    return int(app.world.client("s3").list_objects_v2(Bucket=app.world.bucket_name).get("KeyCount", 0))
+
+
+# The way of a picture
+
+
+def test_a_picture_is_paid_for_asked_about_and_delivered(world: World) -> None:
+    provider = ScriptedProvider(stages=(WAITING, WORKING, WORKING, MADE))
+    app = application(world, provider)
+    answer = submit(app)
+    task_id = answer["json"]["taskId"]
+    assert answer["statusCode"] == 202
+    assert answer["headers"]["Location"] == f"images/{task_id}"
+    assert answer["headers"]["Retry-After"] == "2"
+    assert (answer["json"]["kind"], answer["json"]["prompt"]) == ("image", "a lighthouse")
+    assert [poll(app, task_id)["status"] for _ in range(3)] == ["pending", "processing", "processing"]
+    done = poll(app, task_id)
+    assert (done["status"], done["result"]) == ("completed", {"contentType": "image/png", "width": 2, "height": 2})
+    assert "Signature=" in done["imageUrl"]
+    assert key_of(stored(app, task_id)) in done["imageUrl"]
+    assert picture_of(app, task_id) == png()
+    assert outcome(app, task_id) == ("completed", None, 90)
+    assert len(provider.submitted) == 1
+    assert "imageUrl" in poll(app, task_id)
+    assert len(provider.asked) == 4, "what is finished is not asked about"
+
+
+def test_the_provider_is_asked_once_in_two_seconds_whatever_the_number_of_pollers(world: World) -> None:
+    provider = ScriptedProvider(stages=(WORKING,))
+    app = application(world, provider)
+    task_id = submit(app)["json"]["taskId"]
+    for _ in range(10):
+        poll(app, task_id, after_s=0.5)
+    assert len(provider.asked) == 3, "at once, and each two seconds: in 5 seconds three times"
+
+
+def test_without_pollers_the_sweeper_does_the_same(world: World) -> None:
+    app = application(world, ScriptedProvider(stages=(WAITING, WORKING, MADE)))
+    task_id = submit(app)["json"]["taskId"]
+    seen = []
+    for _ in range(3):
+        sweep(app)
+        seen.append(str(stored(app, task_id).status))
+    assert seen == ["pending", "processing", "completed"]
+    assert picture_of(app, task_id) == png()
+    assert outcome(app, task_id) == ("completed", None, 90)
+
+
+@pytest.mark.parametrize(
+    ("stage", "code"),
+    [
+        (NOT_MADE, "generation_failed"),
+        (made(b"<html>"), "picture_invalid"),
+        (made(NoPicture(Problem(code="picture_gone", message="It is gone."))), "picture_gone"),
+    ],
+)
+@pytest.mark.parametrize("polled", [True, False], ids=["polled", "swept"])
+def test_whatever_is_no_picture_is_paid_back(world: World, stage: Any, code: str, *, polled: bool) -> None:
+    app = application(world, ScriptedProvider(stages=(stage,)))
+    task_id = submit(app)["json"]["taskId"]
+    if polled:
+        poll(app, task_id)
+    else:
+        sweep(app)
+    assert outcome(app, task_id) == ("failed", code, 100)
+    assert pictures(app) == 0
+    entries = app.call("GET", "/credits")["json"]["entries"]
+    assert [(entry["id"], entry["reason"]) for entry in entries[:2]] == [
+        (f"refund#{task_id}", code),
+        (f"charge#{task_id}", "image"),
+    ]
+
+
+def test_a_prompt_that_is_refused_is_paid_back_at_once(world: World) -> None:
+    app = application(world, refusing())
+    answer = submit(app)
+    assert (answer["statusCode"], answer["json"]["error"]["code"]) == (200, "refused")
+    assert outcome(app, answer["json"]["taskId"]) == ("failed", "refused", 100)
+
+
+def test_what_the_provider_has_lost_is_paid_back_but_not_at_the_first_look(world: World) -> None:
+    app = application(world, ScriptedProvider(stages=(UNKNOWN,)))
+    task_id = submit(app)["json"]["taskId"]
+    assert poll(app, task_id)["status"] == "pending"
+    assert poll(app, task_id, after_s=15)["status"] == "failed"
+    assert outcome(app, task_id) == ("failed", "lost", 100)
+
+
+@pytest.mark.parametrize("trouble", [Unreachable(), ModelBusy(), ModelRejected()])
+def test_a_provider_that_cannot_take_it_now_is_asked_again_under_the_same_key(world: World, trouble: Any) -> None:
+    provider = ScriptedProvider(submits=(trouble, trouble, None))
+    app = application(world, provider)
+    answer = submit(app)
+    assert answer["statusCode"] == 202
+    task_id = answer["json"]["taskId"]
+    poll(app, task_id, after_s=15)
+    sweep(app)
+    poll(app, task_id)
+    assert outcome(app, task_id) == ("completed", None, 90)
+    assert len({job.key for job in provider.submitted}) == 1
+    assert len(provider.submitted) == 3
+
+
+def test_a_provider_that_never_takes_it_is_given_up_and_it_is_paid_back(world: World) -> None:
+    app = application(world, ScriptedProvider(submits=(Unreachable(),)))
+    task_id = submit(app)["json"]["taskId"]
+    sweep(app, after_s=600)
+    assert outcome(app, task_id) == ("failed", "not_started", 100)
+
+
+def test_a_provider_that_never_ends_is_given_up_and_it_is_paid_back(world: World) -> None:
+    app = application(world, ScriptedProvider(stages=(WORKING,)))
+    task_id = submit(app)["json"]["taskId"]
+    poll(app, task_id)
+    sweep(app, after_s=1800)
+    assert outcome(app, task_id) == ("failed", "timed_out", 100)
+
+
+@pytest.mark.parametrize("trouble", [Unreachable(), ModelBusy()])
+def test_a_picture_that_cannot_be_fetched_now_is_fetched_later(world: World, trouble: Any) -> None:
+    app = application(world, ScriptedProvider(stages=(made(trouble), MADE)))
+    task_id = submit(app)["json"]["taskId"]
+    assert poll(app, task_id)["status"] == "pending"
+    assert poll(app, task_id)["status"] == "completed"
+
+
+def test_a_picture_that_cannot_be_stored_now_is_stored_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = application(world, ScriptedProvider())
+    task_id = submit(app)["json"]["taskId"]
+    with monkeypatch.context() as patch:
+        patch.setattr("isolane.aws.bucket.Bucket.put", _unavailable)
+        assert poll(app, task_id)["status"] == "pending"
+    assert poll(app, task_id)["status"] == "completed"
+    assert picture_of(app, task_id) == png()
+
+
+def _unavailable(*_: Any, **__: Any) -> None:
+    raise Unavailable
+
+
+# Two at once
+
+
+def test_what_is_canceled_while_it_is_handed_over_is_stopped_at_the_provider(world: World) -> None:
+    provider = ScriptedProvider()
+    app = application(world, provider)
+    handing_over = provider.submit
+
+    def canceled_meanwhile(job: Any, *, deadline: Any) -> str:
+        (task,) = app.call("GET", "/images")["json"]["images"]
+        assert app.call("DELETE", f"/tasks/{task['taskId']}")["statusCode"] == 202
+        return handing_over(job, deadline=deadline)
+
+    provider.submit = canceled_meanwhile  # type: ignore[method-assign]  # so that it happens in between
+    answer = submit(app)
+    assert (answer["statusCode"], answer["json"]["status"]) == (200, "canceled")
+    assert len(provider.canceled) == 1
+    assert outcome(app, answer["json"]["taskId"]) == ("canceled", None, 100)
+
+
+def test_a_second_prediction_of_one_who_heeds_no_keys_is_stopped(world: World) -> None:
+    provider = ScriptedProvider(heeds_keys=False, stages=(WORKING,))
+    app = application(world, provider)
+    task = stored(app, submit(app)["json"]["taskId"])
+    again = app.generations.hand_over(replace(task, prediction_id=None), deadline=Deadline.after(5))
+    assert again.prediction_id == task.prediction_id
+    assert provider.canceled == [provider.predictions[task.nonce][1]]
+
+
+def test_a_success_after_a_cancellation_is_noted_and_neither_charged_nor_delivered(world: World) -> None:
+    provider = ScriptedProvider(stages=(WORKING, MADE))
+    app = application(world, provider)
+    task_id = submit(app)["json"]["taskId"]
+    poll(app, task_id)
+    assert app.call("DELETE", f"/tasks/{task_id}")["statusCode"] == 202
+    sweep(app)
+    assert stored(app, task_id).late_success_at_ms is not None
+    assert outcome(app, task_id) == ("canceled", None, 100)
+    assert "imageUrl" not in poll(app, task_id)
+    assert pictures(app) == 0
+    sweep(app)
+    assert len(provider.asked) == 2, "it is looked at once more, and then left alone"
+
+
+def test_what_is_given_up_is_stopped_at_the_provider_and_let_go(world: World) -> None:
+    provider = ScriptedProvider(stages=(WORKING, WORKING, NOT_MADE))
+    app = application(world, provider)
+    task_id = submit(app)["json"]["taskId"]
+    poll(app, task_id)
+    app.call("DELETE", f"/tasks/{task_id}")
+    sweep(app)
+    assert len(provider.canceled) == 1
+    sweep(app)
+    sweep(app)
+    assert len(provider.asked) == 3
+    assert stored(app, task_id).late_success_at_ms is None
+    assert outcome(app, task_id) == ("canceled", None, 100)
+
+
+def test_a_picture_that_is_canceled_while_it_is_fetched_is_not_delivered(world: World) -> None:
+    provider = ScriptedProvider()
+    app = application(world, provider)
+    task_id = submit(app)["json"]["taskId"]
+    copy = stored(app, task_id)
+    app.call("DELETE", f"/tasks/{task_id}")
+    late = app.generations.carry_on(copy, deadline=Deadline.after(5))
+    assert (late.status, late.late_success_at_ms is not None) == ("canceled", True)
+    assert outcome(app, task_id) == ("canceled", None, 100)
+
+
+# What callers see
+
+
+def test_too_few_credits_are_said_with_the_balance_and_nothing_happens(world: World) -> None:
+    provider = ScriptedProvider()
+    app = application(world, provider, IMAGE_PRICE="101")
+    answer = submit(app)
+    assert answer["statusCode"] == 402
+    assert answer["json"] == {
+        "error": "insufficient_credits",
+        "message": "The credits do not cover the price.",
+        "balance": 100,
+    }
+    assert app.call("GET", "/images")["json"]["images"] == []
+    assert provider.submitted == []
+
+
+def test_the_same_key_is_the_same_picture_and_one_charge(world: World) -> None:
+    provider = ScriptedProvider()
+    app = application(world, provider)
+    first = submit(app, key="lighthouse-1")
+    again = submit(app, key="lighthouse-1")
+    assert again["statusCode"] == 202
+    assert again["headers"]["Idempotent-Replayed"] == "true"
+    assert again["json"]["taskId"] == first["json"]["taskId"]
+    assert len(provider.submitted) == 1
+    assert outcome(app, first["json"]["taskId"])[2] == 90
+    other = submit(app, prompt="a windmill", key="lighthouse-1")
+    assert (other["statusCode"], other["json"]["error"]) == (422, "idempotency_mismatch")
+    poll(app, first["json"]["taskId"])
+    done = submit(app, key="lighthouse-1")
+    assert (done["statusCode"], done["json"]["status"]) == (200, "completed")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({}, 400, "prompt_required"),
+        ({"prompt": ""}, 400, "prompt_required"),
+        ({"prompt": " \u200b\n"}, 400, "prompt_required"),
+        ({"prompt": "\U000e0020"}, 400, "prompt_required"),
+        ({"prompt": None}, 400, "prompt_required"),
+        ({"prompt": 7}, 400, "invalid_request"),
+        ({"prompt": "x", "callbackUrl": "https://example.com"}, 400, "invalid_request"),
+        ({"prompt": "x" * 2_001}, 413, "text_too_long"),
+        ([], 400, "invalid_request"),
+    ],
+)
+def test_what_is_no_order_is_refused_and_costs_nothing(world: World, body: Any, status: int, code: str) -> None:
+    app = application(world, ScriptedProvider())
+    answer = app.call("POST", "/images", body=body)
+    assert (answer["statusCode"], answer["json"]["error"]) == (status, code)
+    assert app.call("GET", "/credits")["json"]["balance"] == 100
+
+
+def test_the_longest_prompt_is_taken(world: World) -> None:
+    assert submit(application(world, ScriptedProvider()), prompt="x" * 2_000)["statusCode"] == 202
+
+
+def test_the_history_has_the_running_ones_too_newest_first_and_asks_nobody(world: World) -> None:
+    provider = ScriptedProvider(stages=(MADE, WORKING))
+    app = application(world, provider)
+    ids = []
+    for prompt in ("one", "two", "three"):
+        ids.append(submit(app, prompt=prompt)["json"]["taskId"])
+        world.clock.advance(1)
+    poll(app, ids[0])
+    asked = len(provider.asked)
+    first = app.call("GET", "/images", query={"limit": "2"})["json"]
+    second = app.call("GET", "/images", query={"limit": "2", "cursor": first["cursor"]})["json"]
+    shown = [(task["prompt"], task["status"]) for task in (*first["images"], *second["images"])]
+    assert shown == [("three", "pending"), ("two", "pending"), ("one", "completed")]
+    assert "imageUrl" in second["images"][0]
+    assert second["cursor"] is None
+    assert len(provider.asked) == asked
+    assert [task["taskId"] for task in app.call("GET", "/tasks", query={"kind": "image"})["json"]["tasks"]] == ids[::-1]
+
+
+def test_everybody_sees_their_own(world: World) -> None:
+    app = application(world, ScriptedProvider())
+    task_id = submit(app)["json"]["taskId"]
+    bob = {"Authorization": f"Bearer {app.bindings.callers.issue('bob', roles=['user'])}"}
+    assert app.call("GET", f"/images/{task_id}", headers=bob)["statusCode"] == 404
+    assert app.call("GET", "/images", headers=bob)["json"]["images"] == []
+    assert app.call("GET", "/credits", headers=bob)["json"]["balance"] == 0
+    assert app.call("POST", "/images", body={"prompt": "x"}, headers=bob)["statusCode"] == 402
+    assert app.call("DELETE", f"/tasks/{task_id}", headers=bob)["statusCode"] == 404
+
+
+def test_a_score_is_no_picture(world: World) -> None:
+    app = application(world, ScriptedProvider())
+    text = app.call("POST", "/score", body={"text": "Rivers shape the land."})["json"]["taskId"]
+    assert app.call("GET", f"/images/{text}")["statusCode"] == 404
