@@ -12,6 +12,7 @@ from isolane import http
 from isolane.deadline import Deadline
 from isolane.errors import InvalidJson, InvalidRequest, OutgoingError
 from isolane.json_edge import parse_object
+from isolane.json_endpoint import JsonEndpoint
 from isolane.model_errors import (
     InputTooLong,
     ModelBusy,
@@ -21,7 +22,7 @@ from isolane.model_errors import (
     ModelRejected,
     ReplyUnreadable,
 )
-from isolane.openai_endpoint import OpenAiEndpoint, failure, rejected
+from isolane.openai_endpoint import failure, rejected
 
 MAX_BYTES = 4_194_304
 """Ten vectors of 3,072 numbers, written out at length, are less than one MiB."""
@@ -77,8 +78,8 @@ class OpenAiEmbedder:
         return vectors_of(reply, count=len(texts), dimensions=self.dimensions, now=self.now())
 
     @property
-    def _endpoint(self) -> OpenAiEndpoint:
-        return OpenAiEndpoint(base_url=self.base_url, key=self.key, timeout_s=self.timeout_s, max_bytes=MAX_BYTES)
+    def _endpoint(self) -> JsonEndpoint:
+        return JsonEndpoint(base_url=self.base_url, key=self.key, timeout_s=self.timeout_s, max_bytes=MAX_BYTES)
 
     def _question(self, texts: Sequence[str]) -> Any:
         wanted = {"dimensions": self.dimensions} if self.dimensions else {}

@@ -38,7 +38,7 @@ class Made:
     """There is a picture."""
 
     collect: Callable[[Deadline], bytes]
-    """Fetches it, unchecked. Raises NoPicture where it is not to be had, and a retryable error where it may be."""
+    """Fetches it, unchecked. Raises NoPicture where none is to be had, and a retryable error where one may be."""
 
 
 @dataclass(frozen=True, kw_only=True)

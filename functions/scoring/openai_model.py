@@ -11,8 +11,9 @@ from isolane import http
 from isolane.deadline import Deadline
 from isolane.errors import ConfigurationError, InvalidJson, InvalidRequest
 from isolane.json_edge import parse_object
+from isolane.json_endpoint import JsonEndpoint
 from isolane.model_errors import ModelRefused
-from isolane.openai_endpoint import OpenAiEndpoint, failure
+from isolane.openai_endpoint import failure
 from scoring.prompt import Prompt
 
 MAX_BYTES = 1_048_576
@@ -44,8 +45,8 @@ class OpenAiModel:
         return content_of(reply, now=self.now())
 
     @property
-    def _endpoint(self) -> OpenAiEndpoint:
-        return OpenAiEndpoint(base_url=self.base_url, key=self.key, timeout_s=self.timeout_s, max_bytes=MAX_BYTES)
+    def _endpoint(self) -> JsonEndpoint:
+        return JsonEndpoint(base_url=self.base_url, key=self.key, timeout_s=self.timeout_s, max_bytes=MAX_BYTES)
 
     def _question(self, prompt: Prompt) -> Any:
         """Nothing but the model and what it reads: each further field is one that some endpoint answers with 400."""

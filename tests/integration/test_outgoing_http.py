@@ -26,9 +26,16 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from isolane import connection, dial, http
+from isolane import connection, dial, http, public_dial
 from isolane.deadline import Deadline
-from isolane.errors import ConfigurationError, OutgoingError, ReplyTooLarge, TimedOut, Unreachable
+from isolane.errors import (
+    AddressForbidden,
+    ConfigurationError,
+    OutgoingError,
+    ReplyTooLarge,
+    TimedOut,
+    Unreachable,
+)
 from tests.doubles import steps
 from tests.doubles.model_server import ModelServer
 from tests.waiting import wait_until
@@ -390,3 +397,15 @@ def test_an_unknown_certificate_is_refused(tmp_path: Path) -> None:
 def test_a_handshake_that_hangs_cannot_stretch_the_limit() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         assert_that_it_times_out(f"https://127.0.0.1:{mute.getsockname()[1]}/", limit_s=0.4)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "0177.0.0.1", "0", "0xa9fea9fe", "[::1]", "[::ffff:127.0.0.1]"],
+)
+def test_only_public_addresses_are_connected_to_where_that_is_asked_for(server: ModelServer, host: str) -> None:
+    """The address is forbidden for good, which no second try changes, and whoever called is told that it is."""
+    with pytest.raises(AddressForbidden) as failed:
+        call(server.url.replace("127.0.0.1", host), connect=public_dial.public)
+    assert not failed.value.retryable
+    assert server.requests == []

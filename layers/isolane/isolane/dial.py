@@ -1,7 +1,6 @@
 """Connecting to a host: the one place where a name becomes an address, and an address a connection.
 
-Whoever must not connect to every address hands another `Dial` to `http.request`: one that looks the name up, checks
-what it found, and connects to the very address that it checked.
+Whoever must not connect to every address hands another `Dial` to `http.request`, such as `public_dial.public`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,11 @@ from threading import Lock
 from typing import TypeAlias
 
 Dial: TypeAlias = Callable[[str, int, float], socket.socket]
-"""Host, port and seconds -> a connected socket. Raises OSError, or UnicodeError for a name that cannot be one."""
+"""Host, port and seconds -> a connected socket.
+
+Raises OSError, UnicodeError for a name that cannot be one (both: the server is unreachable, and later it may not be),
+or an OutgoingError, which whoever called gets as it is.
+"""
 
 
 def anywhere(host: str, port: int, timeout_s: float) -> socket.socket:

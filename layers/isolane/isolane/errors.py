@@ -23,6 +23,7 @@ IsolaneError
 ├── OutgoingError              a call to somebody else's server
 │   ├── TimedOut               x
 │   ├── Unreachable            x
+│   ├── AddressForbidden
 │   └── ReplyTooLarge
 └── ConfigurationError         a setting is missing or makes no sense
 
@@ -232,6 +233,12 @@ class Unreachable(OutgoingError):
 
     code = "unreachable"
     retryable = True
+
+
+class AddressForbidden(OutgoingError):
+    """The server's address is not one that may be connected to."""
+
+    code = "address_forbidden"
 
 
 class ReplyTooLarge(OutgoingError):

@@ -66,12 +66,13 @@ def request(
 ) -> Reply:
     """Sends one request and reads its reply within `timeout_s` and the deadline, whichever ends first.
 
-    `max_bytes` bounds the reply's body, decompressed. Raises TimedOut, Unreachable, ReplyTooLarge, and
-    ConfigurationError for a URL or header that cannot be sent; none of them carries a header's value or a body.
+    `max_bytes` bounds the reply's body, decompressed. Raises TimedOut, Unreachable, ReplyTooLarge, what `connect`
+    raises on purpose (AddressForbidden), and ConfigurationError for a URL or header that cannot be sent; none of them
+    carries the URL, a header's value or a body.
     """
     call = _Call(
         method=method,
-        url=_checked_url(url),
+        url=checked_url(url),
         headers=_checked_headers(headers),
         body=body,
         limit_s=deadline.bounded(timeout_s),
@@ -81,7 +82,8 @@ def request(
     return time_limit.run(lambda: _exchange(call, line=line), limit_s=call.limit_s, give_up=line.cut)
 
 
-def _checked_url(url: str) -> Url:
+def checked_url(url: str) -> Url:
+    """The URL as `request` reads it. Raises ConfigurationError for one that it would not call."""
     try:
         parsed = parse_url(url)
     except LocationParseError:

@@ -1,48 +1,15 @@
-"""Any endpoint that speaks OpenAI's HTTP: one request, and what it means where the answer is none."""
+"""Endpoints that speak OpenAI's HTTP, or word their errors alike: what it means where the answer is none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from isolane import http
-from isolane.deadline import Deadline
-from isolane.json_edge import dumps
 from isolane.model_errors import InputTooLong, ModelBusy, ModelError, ModelRefused, ModelRejected
 from isolane.provider_words import retry_after_s, says_filtered, says_quota, says_too_long, sentence_in
 
 _FOR_NOW = {408, 409, 425, 429}
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenAiEndpoint:
-    """Where a provider's models are."""
-
-    base_url: str
-    """Up to and with the version, as OpenAI's own clients take it: https://api.openai.com/v1."""
-    key: str = field(repr=False)
-    """Sent as a bearer token; "" for an endpoint that wants none."""
-    timeout_s: float
-    max_bytes: int
-    """Of an answer."""
-
-    def post(self, path: str, question: Any, *, deadline: Deadline) -> http.Reply:
-        """One request, whatever its status. Raises an OutgoingError."""
-        return http.request(
-            "POST",
-            f"{self.base_url.rstrip('/')}/{path}",
-            headers=self._headers(),
-            body=dumps(question).encode(),
-            deadline=deadline,
-            timeout_s=self.timeout_s,
-            max_bytes=self.max_bytes,
-        )
-
-    def _headers(self) -> dict[str, str]:
-        authorization = {"authorization": f"Bearer {self.key}"} if self.key else {}
-        return {"content-type": "application/json", "accept": "application/json", **authorization}
 
 
 def rejected(status: int) -> ModelError:
