@@ -12,7 +12,7 @@ export AWS_EC2_METADATA_DISABLED := true
 unexport AWS_PROFILE AWS_DEFAULT_PROFILE AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit test-localstack sam-local faults mutants soak verify up down reset deploy build logs token check format bench lock clean FORCE
+.PHONY: help demo test unit test-localstack sam-local faults mutants soak verify up down reset deploy build logs token grant check format bench lock clean FORCE
 
 help: ## this list
 	@echo "isolane: make TARGET [NAME=value …]"
@@ -71,6 +71,10 @@ token: .venv/installed.lock ## make a token for a caller: USER=ann ROLE=user; ta
 
 # By the environment, whatever quotes are in it; and every shell has a USER of its own, who is not meant.
 token: export USER_NAME = $(if $(filter command,$(origin USER)),$(value USER))
+
+grant: .venv/installed.lock ## give credits to a caller: USER=ann CREDITS=100; ID=welcome gives them once
+	@PYTHONPATH=layers/isolane USER_NAME='$(if $(filter command,$(origin USER)),$(USER))' \
+		CREDITS='$(CREDITS)' GRANT_ID='$(ID)' $(PY) -m tests.environment.grant
 
 check: .venv/installed.lock ## lint, types, layers, template
 	$(PY) -m ruff check .

@@ -2,18 +2,16 @@
 
 import os
 
-from isolane.aws.table import Table
 from isolane.callers import Callers
 from isolane.errors import IsolaneError
-from tests.environment import clients, emulator, stack
 from tests.environment.console import Problem, complain, say
-from tests.environment.places import endpoint
+from tests.environment.standing import state
 
 
 def main() -> int:
     """Do what the environment's USER and ROLE, or REVOKE, ask for."""
     try:
-        callers = Callers(_state())
+        callers = Callers(state())
         if os.environ.get("REVOKE"):
             callers.revoke(os.environ["REVOKE"])
             say("It is nobody's now, everywhere within 60 seconds.")
@@ -29,16 +27,6 @@ def _issued(callers: Callers) -> str:
     if not name:
         raise Problem("Say who it is for: make token USER=ann ROLE=user")
     return callers.issue(name, roles=roles.split(","))
-
-
-def _state() -> Table:
-    url = endpoint()
-    if emulator.find(url) is None:
-        raise Problem(f"Nothing answers at {url}: run make up first.")
-    standing = stack.find(url)
-    if standing is None or not standing.stands:
-        raise Problem("There is no stack yet: run make up first.")
-    return Table(clients.dynamodb(url), standing.outputs["StateTableName"])
 
 
 if __name__ == "__main__":
