@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import gzip
-import ipaddress
 import json
 import socket
-import ssl
 import time
 import traceback
 import tracemalloc
@@ -21,10 +18,6 @@ from threading import enumerate as threads
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from isolane import connection, dial, http, public_dial
 from isolane.deadline import Deadline
@@ -36,7 +29,7 @@ from isolane.errors import (
     TimedOut,
     Unreachable,
 )
-from tests.doubles import steps
+from tests.doubles import steps, tls
 from tests.doubles.model_server import ModelServer
 from tests.waiting import wait_until
 
@@ -359,22 +352,8 @@ def test_calls_side_by_side_do_not_mix_their_answers(server: ModelServer) -> Non
 
 @contextmanager
 def tls_server(folder: Path) -> Iterator[tuple[str, Path]]:
-    """A server with a certificate for 127.0.0.1 that only those trust who were given the file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test of isolane")])
-    now = dt.datetime.now(dt.UTC)
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + dt.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    trusted, private = folder / "certificate.pem", folder / "key.pem"
-    trusted.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    private.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(trusted, private)
+    """A server whose certificate only those trust who were given the file."""
+    context, trusted = tls.certified(folder, "127.0.0.1")
     with ModelServer(tls=context) as server:
         yield server.url, trusted
 
