@@ -76,11 +76,11 @@ def api(deployment: Deployment) -> Client:
 
 @pytest.fixture(scope="session")
 def stranger(deployment: Deployment) -> Callable[..., Client]:
-    """Makes a caller with a name of its own and a token."""
+    """Makes a caller with a name of its own, or this one, and a token."""
     callers = Callers(Table(clients.dynamodb(deployment.emulator.url), deployment.outputs["StateTableName"]))
 
-    def make(*roles: str) -> Client:
-        token = callers.issue(f"user-{uuid.uuid4().hex[:8]}", roles=roles or ("user",))
+    def make(*roles: str, name: str | None = None) -> Client:
+        token = callers.issue(name or f"user-{uuid.uuid4().hex[:8]}", roles=roles or ("user",))
         return Client(base_url=deployment.api_url, token=token)
 
     return make

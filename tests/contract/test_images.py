@@ -18,12 +18,12 @@ from tests.application import Application
 from tests.doubles.scripted_provider import (
     MADE,
     NOT_MADE,
+    PICTURE,
     UNKNOWN,
     WAITING,
     WORKING,
     ScriptedProvider,
     made,
-    png,
     refusing,
 )
 from tests.world import World
@@ -103,7 +103,7 @@ def test_a_picture_is_paid_for_asked_about_and_delivered(world: World) -> None:
     assert (done["status"], done["result"]) == ("completed", {"contentType": "image/png", "width": 2, "height": 2})
     assert "Signature=" in done["imageUrl"]
     assert key_of(stored(app, task_id)) in done["imageUrl"]
-    assert picture_of(app, task_id) == png()
+    assert picture_of(app, task_id) == PICTURE
     assert outcome(app, task_id) == ("completed", None, 90)
     assert len(provider.submitted) == 1
     assert "imageUrl" in poll(app, task_id)
@@ -127,7 +127,7 @@ def test_without_pollers_the_sweeper_does_the_same(world: World) -> None:
         sweep(app)
         seen.append(str(stored(app, task_id).status))
     assert seen == ["pending", "processing", "completed"]
-    assert picture_of(app, task_id) == png()
+    assert picture_of(app, task_id) == PICTURE
     assert outcome(app, task_id) == ("completed", None, 90)
 
 
@@ -216,7 +216,7 @@ def test_a_picture_that_cannot_be_stored_now_is_stored_later(world: World, monke
         patch.setattr("isolane.aws.bucket.Bucket.put", _unavailable)
         assert poll(app, task_id)["status"] == "pending"
     assert poll(app, task_id)["status"] == "completed"
-    assert picture_of(app, task_id) == png()
+    assert picture_of(app, task_id) == PICTURE
 
 
 def _unavailable(*_: Any, **__: Any) -> None:

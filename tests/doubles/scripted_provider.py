@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
@@ -13,20 +11,12 @@ from images.provider import Job, Made, NoPicture, NotMade, Prediction, Waiting, 
 from isolane.deadline import Deadline
 from isolane.errors import OutgoingError
 from isolane.task import Problem
+from tests.pictures import png
+
+PICTURE = png(2, 2)
 
 
-def png(width: int = 2, height: int = 2) -> bytes:
-    """A small picture, whole and right."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    rows = (b"\0" + b"\x20\x80\xff" * width) * height
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-
-
-def made(data: bytes | OutgoingError = png()) -> Made:  # noqa: B008 - bytes do not change
+def made(data: bytes | OutgoingError = PICTURE) -> Made:
     """The stage at which there is a picture, or something that is handed out as one."""
 
     def collect(_: Deadline) -> bytes:

@@ -77,6 +77,29 @@ class Client:
     def cancel(self, task_id: str) -> Answer:
         return self.call("DELETE", f"/tasks/{task_id}")
 
+    def order(self, prompt: str, *, key: str | None = None) -> Answer:
+        """A picture is paid for."""
+        return self.call("POST", "/images", body={"prompt": prompt}, headers={"Idempotency-Key": key} if key else None)
+
+    def image(self, task_id: str) -> Answer:
+        return self.call("GET", f"/images/{task_id}")
+
+    def images(self, **query: Any) -> Answer:
+        return self.call("GET", f"/images?{urlencode(query)}")
+
+    def credits(self, **query: Any) -> Answer:
+        return self.call("GET", f"/credits?{urlencode(query)}")
+
+    def wait_for_image(self, task_id: str, *, timeout_s: float = 60) -> Any:
+        """The picture's task once it is terminal, asked as often as its answers say. Raises TimeoutError."""
+        deadline_s = time.monotonic() + timeout_s
+        while time.monotonic() < deadline_s:
+            answer = self.image(task_id)
+            if answer.status == 200 and answer.json["terminal"]:
+                return answer.json
+            time.sleep(min(2.0, float(answer.headers.get("retry-after", "1"))))
+        raise TimeoutError(f"{task_id} is not terminal after {timeout_s} s")
+
     def wait(self, task_id: str, *, timeout_s: float = 60) -> Any:
         """The task once it is terminal, by long polls. Raises TimeoutError."""
         deadline_s = time.monotonic() + timeout_s

@@ -1,4 +1,4 @@
-"""A second stack of the same template, whose scorer is a model of the tests' own: a server told how to misbehave."""
+"""A second stack of the same template, whose model and whose pictures come from servers told how to misbehave."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 
 from tests.deployed import Deployed
 from tests.doubles import steps
+from tests.doubles.manners import good
 from tests.doubles.model_server import ModelServer
+from tests.doubles.prediction_server import PredictionServer
 from tests.environment import door, processes
 from tests.environment.beside import deploy_beside, stack_name
 from tests.environment.deploy import Deployment
@@ -22,9 +24,10 @@ PURPOSE = "models"
 
 @dataclass(frozen=True, kw_only=True)
 class Models(Deployed):
-    """The second stack, and the model behind it."""
+    """The second stack, and what is behind it."""
 
     server: ModelServer
+    predictions: PredictionServer
 
     def asked_about(self, text: str) -> int:
         """How many requests to the model had this text in them."""
@@ -40,7 +43,11 @@ class Models(Deployed):
 
     def kill_worker(self) -> bool:
         """Kills each process that runs the worker function. False where there is none."""
-        running = processes.running("ScoringWorker", stack_name=stack_name(PURPOSE))
+        return self.kill("ScoringWorker")
+
+    def kill(self, function: str) -> bool:
+        """Kills each process that runs this function. False where there is none."""
+        running = processes.running(function, stack_name=stack_name(PURPOSE))
         return len([pid for pid in running if processes.kill(pid)]) > 0
 
 
@@ -51,16 +58,31 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="session")
-def _second_stack(deployment: Deployment, server: ModelServer) -> Iterator[Models]:
-    with door.for_functions(deployment.emulator, server.url) as model_url:
+def predictions() -> Iterator[PredictionServer]:
+    with PredictionServer() as predictions:
+        yield predictions
+
+
+@pytest.fixture(scope="session")
+def _second_stack(deployment: Deployment, server: ModelServer, predictions: PredictionServer) -> Iterator[Models]:
+    with (
+        door.for_functions(deployment.emulator, server.url) as model_url,
+        door.for_functions(deployment.emulator, predictions.url) as predictions_url,
+    ):
         changes = {
             "ScorerChain": "openai:test-model",
             "OpenAiBaseUrl": f"{model_url}/v1",
             "OpenAiKey": "sk-test-key",
             "ModelTimeout": "4",
             "Embedder": "openai:test-embedding",
+            "ImageProvider": "replicate:somebody/something",
+            "ImageBaseUrl": f"{predictions_url}/v1",
+            "ImageHosts": predictions_url,
+            "ImageKey": "r8-test-key",
+            "ImageFinishSeconds": "15",
         }
-        yield Models(deployment=deploy_beside(deployment, purpose=PURPOSE, changes=changes), server=server)
+        made = deploy_beside(deployment, purpose=PURPOSE, changes=changes)
+        yield Models(deployment=made, server=server, predictions=predictions)
 
 
 @pytest.fixture
@@ -68,6 +90,7 @@ def models(_second_stack: Models) -> Models:
     """The second stack, its model well-behaved and its record empty."""
     _second_stack.server.play(steps.score(80))
     _second_stack.server.book.forget()
+    _second_stack.predictions.play(good())
     return _second_stack
 
 
