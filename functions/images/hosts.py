@@ -38,6 +38,10 @@ class Hosts:
     public: Dial = public_dial.public
     """How to connect to a host that is named without a port."""
 
+    @property
+    def is_empty(self) -> bool:
+        return not (self.names or self.domains or self.origins)
+
     def dial_to(self, url: str) -> Dial | None:
         """How to connect to the URL's host; None where it must not be fetched from. Read as `http.request` reads it."""
         try:

@@ -87,5 +87,16 @@ def test_a_used_up_quota_is_recognised(sentence: str) -> None:
     assert says_quota(sentence)
 
 
-def test_a_filter_is_recognised() -> None:
-    assert says_filtered("content_filter ResponsibleAIPolicyViolation")
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "content_filter ResponsibleAIPolicyViolation",
+        "Your request was rejected as a result of our safety system. content_policy_violation",
+        "NSFW content detected. Try running it again, or try a different prompt.",
+        "The input or output was flagged as sensitive. Please try again with different inputs. (E005)",
+        "This request has been blocked by our content filters.",
+        "The prompt may conflict with the AWS Responsible AI Policy.",
+    ],
+)
+def test_a_filter_is_recognised(sentence: str) -> None:
+    assert says_filtered(sentence)

@@ -84,10 +84,15 @@ class Bindings:
     @functools.cached_property
     def openai_key(self) -> str:
         """The key of the OpenAI-compatible endpoint; "" where there is none."""
-        settings = self.settings
-        if not settings.openai_api_key and settings.openai_api_key_parameter:
-            return self.parameters.secret(settings.openai_api_key_parameter).strip()
-        return settings.openai_api_key.strip()
+        return self._key(self.settings.openai_api_key, parameter=self.settings.openai_api_key_parameter)
+
+    @functools.cached_property
+    def image_key(self) -> str:
+        """The key of the provider of pictures; "" where there is none."""
+        return self._key(self.settings.image_api_key, parameter=self.settings.image_api_key_parameter)
+
+    def _key(self, key: str, *, parameter: str) -> str:
+        return (key if key or not parameter else self.parameters.secret(parameter)).strip()
 
     @functools.cached_property
     def bucket(self) -> Bucket:

@@ -25,7 +25,10 @@ _QUOTA = re.compile(
     r"insufficient_quota|billing_hard_limit|billing_not_active|credit balance is too low|too many tokens per day",
     re.IGNORECASE,
 )
-_FILTERED = re.compile(r"content_filter|content_policy_violation|responsibleai", re.IGNORECASE)
+_FILTERED = re.compile(
+    r"content[ _-](filter|policy)|responsible ?ai|flagged as sensitive|safety (system|filter|checker)|nsfw",
+    re.IGNORECASE,
+)
 
 
 def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isolane.aws.failures import in_our_words
+from isolane.errors import ReplyTooLarge
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -44,3 +46,20 @@ class Bucket:
         return self.client.generate_presigned_url(
             "get_object", Params={"Bucket": self.name, "Key": key}, ExpiresIn=ttl_s
         )
+
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that begin so, in their order; the first thousand."""
+        with in_our_words():
+            found = self.client.list_objects_v2(Bucket=self.name, Prefix=prefix)
+        return [entry["Key"] for entry in found.get("Contents", ())]
+
+    def find_bytes(self, key: str, *, max_bytes: int) -> bytes | None:
+        """What lies there, or None where nothing does. Raises ReplyTooLarge, without reading further."""
+        try:
+            with in_our_words(), closing(self.client.get_object(Bucket=self.name, Key=key)["Body"]) as body:
+                data = body.read(max_bytes + 1)
+        except self.client.exceptions.NoSuchKey:
+            return None
+        if len(data) > max_bytes:
+            raise ReplyTooLarge
+        return data
