@@ -44,6 +44,8 @@ def test_there_is_something_to_hold() -> None:
         "DeadLetters",
         "EmbeddingWorker",
         "EmbeddingsApi",
+        "ImagesApi",
+        "ImagesSweeper",
         "ObjectAlarms",
         "ObjectsApi",
         "OperationsApi",

@@ -23,12 +23,21 @@ from tests.template import (
 FUNCTIONS = sorted(of_type(FUNCTION))
 
 READ_BY_LIBRARIES = {"POWERTOOLS_LOG_LEVEL", "POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE"}
-SECRETS = {"OPENAI_API_KEY": {"EmbeddingWorker", "EmbeddingsApi", "ScoringWorker"}}
+SECRETS = {
+    "OPENAI_API_KEY": {"EmbeddingWorker", "EmbeddingsApi", "ScoringWorker"},
+    "IMAGE_API_KEY": {"ImagesApi", "ImagesSweeper"},
+}
 """Variables that hold a secret, and the functions that alone get them."""
 WITHOUT_RESOURCE = {"xray:PutTraceSegments", "xray:PutTelemetryRecords", "cloudwatch:GetMetricData"}
 """Actions for which AWS offers no resource to name."""
-PREFIXES = {"${Bucket.Arn}/tmp/payloads/*", "${Bucket.Arn}/reviews/*"}
-"""Objects cannot be named one by one; their prefix can."""
+PREFIXES = {
+    "${Bucket.Arn}/tmp/payloads/*",
+    "${Bucket.Arn}/reviews/*",
+    "${Bucket.Arn}/images/*",
+    "${Bucket.Arn}/tmp/images/*",
+    ":async-invoke/*",
+}
+"""Objects and invocations cannot be named one by one; their prefix can."""
 
 each_function = pytest.mark.parametrize("function", FUNCTIONS)
 
