@@ -45,10 +45,10 @@ class Models(Deployed):
         """Kills each process that runs the worker function. False where there is none."""
         return self.kill("ScoringWorker")
 
-    def kill(self, function: str) -> bool:
-        """Kills each process that runs this function. False where there is none."""
+    def kill(self, function: str, *, most: int | None = None) -> bool:
+        """Kills the processes that run this function, or so many of them. False where there is none."""
         running = processes.running(function, stack_name=stack_name(PURPOSE))
-        return len([pid for pid in running if processes.kill(pid)]) > 0
+        return len([pid for pid in sorted(running)[:most] if processes.kill(pid)]) > 0
 
 
 @pytest.fixture(scope="session")
@@ -91,6 +91,7 @@ def models(_second_stack: Models) -> Models:
     _second_stack.server.play(steps.score(80))
     _second_stack.server.book.forget()
     _second_stack.predictions.play(good())
+    _second_stack.predictions.record.forget()
     return _second_stack
 
 
