@@ -16,7 +16,8 @@ Manners: TypeAlias = dict[str, Any]
 starting_s, processing_s   how long it waits, and how long it is worked on then
 ends, error, output        the status at the end, and what comes with it; in `output`, {picture} is the picture's URL
 id                         the prediction's id, where it is an odd one
-submit, ask, picture       a step of steps.py in place of a good answer to that request
+submit, ask, cancel, picture
+                           a step of steps.py in place of a good answer to that request
 makes                      whether a prediction is there all the same, where `submit` says something else
 lost                       whether nobody knows it once it was submitted
 obeys                      whether it stops when it is canceled
@@ -33,6 +34,7 @@ _GOOD: Manners = {
     "id": None,
     "submit": None,
     "ask": None,
+    "cancel": None,
     "picture": None,
     "makes": False,
     "lost": False,

@@ -173,10 +173,11 @@ class _Handler(Handler):
     def _one(self, made: Prediction | None, *, cancel: bool) -> None:
         if made is None or made.manners["lost"]:
             return self._not_found()
+        step = made.manners["cancel" if cancel else "ask"]
+        if step is not None:
+            return ANSWERS[step["kind"]](self, step)
         if cancel:
             made.cancel()
-        elif made.manners["ask"] is not None:
-            return ANSWERS[made.manners["ask"]["kind"]](self, made.manners["ask"])
         return self.reply_json(made.as_json(picture_url=self._url_of(made)))
 
     def _picture(self, made: Prediction | None) -> None:

@@ -82,7 +82,9 @@ class Settings:
     image_api_key_parameter: str = _setting("IMAGE_API_KEY_PARAMETER", "")
     """The name of an SSM SecureString that holds the key; used where IMAGE_API_KEY is empty."""
     image_hosts: str = _setting("IMAGE_HOSTS", "replicate.delivery,*.replicate.delivery")
-    """Where a provider's pictures may be fetched from, with commas between."""
+    """Where a provider's pictures may be fetched from, with commas between: `replicate.delivery` is that host,
+    `*.replicate.delivery` every host below it. For laptops and tests only: `http://127.0.0.1:8098`, with its scheme and
+    port, is that server as it is, without TLS and at a private address."""
     image_price: int = _setting("IMAGE_PRICE", "10", read=int)
     """Credits for one picture; 0: nothing."""
     image_start_s: int = _setting("IMAGE_START_SECONDS", "600", read=int)
