@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from embeddings.embedders import Embedded, TextRejected, checked
@@ -23,14 +23,11 @@ from isolane.model_errors import (
     ReplyUnreadable,
 )
 from isolane.openai_endpoint import failure, rejected
+from isolane.provider_words import utc_now
 
 MAX_BYTES = 4_194_304
 """Ten vectors of 3,072 numbers, written out at length, are less than one MiB."""
 _ABOUT_THE_TEXT = {400, 413, 422}
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +44,7 @@ class OpenAiEmbedder:
     timeout_s: float
     may_ask: Callable[[], None] = field(default=lambda: None, repr=False)
     """Called before each request. Raises ModelNotAsked where none may be made now."""
-    now: Callable[[], datetime] = field(default=_now, repr=False)
+    now: Callable[[], datetime] = field(default=utc_now, repr=False)
     is_remote: bool = True
 
     @property

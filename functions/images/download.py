@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from images.hosts import Hosts
 from images.provider import NoPicture
@@ -16,7 +16,7 @@ from isolane import http
 from isolane.deadline import Deadline
 from isolane.errors import AddressForbidden, ReplyTooLarge
 from isolane.model_errors import ModelBusy
-from isolane.provider_words import retry_after_s
+from isolane.provider_words import retry_after_s, utc_now
 from isolane.task import Problem
 
 MAX_BYTES = 10_485_760
@@ -31,17 +31,13 @@ TOO_LARGE = Problem(code="picture_too_large", message="The provider's picture is
 INVALID = Problem(code="picture_invalid", message="The provider served no picture.")
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Download:
     """What may be fetched, and how long that may take."""
 
     hosts: Hosts
     timeout_s: float
-    now: Callable[[], datetime] = field(default=_now, repr=False)
+    now: Callable[[], datetime] = field(default=utc_now, repr=False)
 
     def fetch(self, url: str, *, deadline: Deadline) -> bytes:
         """The bytes at this URL, unchecked.

@@ -152,10 +152,8 @@ def _pieces(parts: Iterable[memoryview]) -> Iterator[memoryview]:
 
 
 def _unpacked(unpacker: zlib._Decompress, piece: memoryview) -> Iterator[int]:
-    """How many bytes came out, round by round, until nothing is left inside: then a round does not fill its room."""
+    """How many bytes came out, round by round. The last of them come before the checksum is taken in."""
     rest: bytes | memoryview = piece
-    length = _BYTES_OUT
-    while rest or length == _BYTES_OUT:
-        length = len(unpacker.decompress(rest, _BYTES_OUT))
+    while rest:
+        yield len(unpacker.decompress(rest, _BYTES_OUT))
         rest = unpacker.unconsumed_tail
-        yield length

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from images.download import Download
 from images.fates import REFUSED
@@ -17,15 +17,12 @@ from isolane.errors import OutgoingError, ReplyTooLarge
 from isolane.json_endpoint import JsonEndpoint
 from isolane.model_errors import InputTooLong, ModelError, ModelRefused
 from isolane.openai_endpoint import failure, rejected
+from isolane.provider_words import utc_now
 
 _ABOUT_THE_PROMPT = {400, 422}
 _NOT_THERE = {404, 410}
 _OVER = {*_NOT_THERE, 409, 422}
 """How a cancel is answered where there is nothing left to be canceled."""
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +37,7 @@ class ReplicateImages:
     timeout_s: float
     download: Download
     """It knows nothing of the key: pictures lie at other hosts than the provider's."""
-    now: Callable[[], datetime] = field(default=_now, repr=False)
+    now: Callable[[], datetime] = field(default=utc_now, repr=False)
 
     def submit(self, job: Job, *, deadline: Deadline) -> str:
         """One POST, which a provider that heeds idempotency keys takes once. No `Prefer: wait`: nobody waits here."""

@@ -71,7 +71,7 @@ def _frame(chunk: _Chunk) -> tuple[int, int]:
 def _lossy(data: memoryview) -> tuple[int, int]:
     """A key frame of VP8 (RFC 6386): its tag with the first part's length, a start code, 14 bits each way."""
     tag = int.from_bytes(data[:3], "little")
-    if len(data) < 10 or tag & 1 or not tag & 16 or data[3:6] != _KEY_FRAME or 10 + (tag >> 5) > len(data):
+    if tag & 1 or not tag & 16 or data[3:6] != _KEY_FRAME or 10 + (tag >> 5) > len(data):
         raise Malformed("it is cut off or damaged")
     return int.from_bytes(data[6:8], "little") & 0x3FFF, int.from_bytes(data[8:10], "little") & 0x3FFF
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from isolane import http
@@ -14,13 +14,10 @@ from isolane.json_edge import parse_object
 from isolane.json_endpoint import JsonEndpoint
 from isolane.model_errors import ModelRefused
 from isolane.openai_endpoint import failure
+from isolane.provider_words import utc_now
 from scoring.prompt import Prompt
 
 MAX_BYTES = 1_048_576
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +30,7 @@ class OpenAiModel:
     key: str = field(repr=False)
     """Sent as a bearer token; "" for an endpoint that wants none."""
     timeout_s: float
-    now: Callable[[], datetime] = field(default=_now, repr=False)
+    now: Callable[[], datetime] = field(default=utc_now, repr=False)
 
     def __post_init__(self) -> None:
         if not self.base_url:

@@ -9,15 +9,13 @@ Over HTTP, either:    PUT /script {"steps": [{"kind": "score", "score": 80}, …
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import ssl
-import sys
 from itertools import pairwise
 from typing import Any
 
-from tests.doubles.server import ANSWERS, Answer, Handler, Record, Recorded, Server
+from tests.doubles.server import ANSWERS, Answer, Handler, Record, Recorded, Server, main
 from tests.doubles.steps import Step, score
 
 __all__ = ["ModelServer", "Recorded"]
@@ -116,14 +114,5 @@ def _vector(text: str, *, step: Step, dimensions: int) -> Any:
 _ANSWERS: dict[str, Answer] = {**ANSWERS, "content": _content, "embeddings": _embeddings}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="A model endpoint with bad manners, on 127.0.0.1.")
-    parser.add_argument("--port", type=int, default=8099)
-    server = ModelServer(port=parser.parse_args().port)
-    sys.stdout.write(f"{server.base_url}\n")
-    sys.stdout.flush()
-    server.serve()
-
-
 if __name__ == "__main__":
-    main()
+    main(ModelServer, description="A model endpoint with bad manners, on 127.0.0.1.", port=8099)

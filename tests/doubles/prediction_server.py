@@ -13,11 +13,9 @@ Manners are in manners.py. The API is under /v1; keys are what came as Idempoten
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import ssl
-import sys
 import time
 import zlib
 from dataclasses import dataclass, field
@@ -25,7 +23,7 @@ from itertools import count
 from typing import Any
 
 from tests.doubles.manners import PICTURE, Manners, drawn, good
-from tests.doubles.server import ANSWERS, Handler, Record, Server
+from tests.doubles.server import ANSWERS, Handler, Record, Server, main
 from tests.pictures import png
 
 _SUBMIT = re.compile(r"/v1/models/[^/]+/[^/]+/predictions")
@@ -199,14 +197,5 @@ class _Handler(Handler):
         self.reply_json({"detail": "The requested resource could not be found.", "status": 404}, status=404)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="A provider of pictures with bad manners, on 127.0.0.1.")
-    parser.add_argument("--port", type=int, default=8098)
-    server = PredictionServer(port=parser.parse_args().port)
-    sys.stdout.write(f"{server.base_url}\n")
-    sys.stdout.flush()
-    server.serve()
-
-
 if __name__ == "__main__":
-    main()
+    main(PredictionServer, description="A provider of pictures with bad manners, on 127.0.0.1.", port=8098)

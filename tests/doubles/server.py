@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import socket
 import ssl
 import struct
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -242,3 +244,13 @@ ANSWERS: dict[str, Answer] = {
     "gzip_bomb": _gzip_bomb,
 }
 """What a server of any kind can be told to do with a request, by the kind of the step."""
+
+
+def main(make: Callable[..., Server], *, description: str, port: int) -> None:
+    """Runs a server until it is stopped; says where it is."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--port", type=int, default=port)
+    server = make(port=parser.parse_args().port)
+    sys.stdout.write(f"{server.base_url}\n")
+    sys.stdout.flush()
+    server.serve()

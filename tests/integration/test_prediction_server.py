@@ -20,7 +20,7 @@ from tests.doubles.steps import status
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
-SHORT = {"starting_s": 0.2, "processing_s": 0.2}
+SHORT = {"starting_s": 0.5, "processing_s": 0.5}
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_submit_may_fail_and_have_made_one_all_the_same(server: PredictionServ
 
 
 @pytest.mark.parametrize(
-    ("told", "end"), [(manners.good(**SHORT), "canceled"), (manners.late(processing_s=0.2), "succeeded")]
+    ("told", "end"), [(manners.good(**SHORT), "canceled"), (manners.late(processing_s=0.5), "succeeded")]
 )
 def test_one_that_is_canceled_stops_and_a_late_one_succeeds_all_the_same(
     server: PredictionServer, told: manners.Manners, end: str

@@ -65,7 +65,7 @@ def outcome(server: PredictionServer, **other: Any) -> Picture:
 
 
 def test_a_picture_is_submitted_asked_for_and_collected(server: PredictionServer) -> None:
-    server.play(manners.good(starting_s=0.3, processing_s=0.3))
+    server.play(manners.good(starting_s=0.5, processing_s=0.5))
     prediction_id = submit(server)
     seen: list[type] = []
 
@@ -315,7 +315,7 @@ def test_a_cancel_that_fails_says_so(server: PredictionServer, code: int, kind: 
 
 
 def test_a_late_success_is_a_success_for_whoever_still_asks(server: PredictionServer) -> None:
-    server.play(manners.late(processing_s=0.3, starting_s=0))
+    server.play(manners.late(processing_s=1.0, starting_s=0))
     prediction_id = submit(server)
     provider(server).cancel(prediction_id, deadline=Deadline.after(30))
     assert isinstance(ask(server, prediction_id), Working)

@@ -299,6 +299,11 @@ WEBPS = {
     ),
     "another file of its kind": (b"RIFF\4\0\0\0WAVE", "it is cut off"),
     "a canvas of another size": (riff((b"VP8X", canvas(4, 3)), (b"VP8L", lossless(40, 30))), "its header is damaged"),
+    "a size beyond its parts": (
+        b"RIFF\x20" + riff((b"VP8L", lossless(40, 30)))[5:],
+        "it is cut off",
+    ),
+    "a long canvas": (riff((b"VP8X", canvas(40, 30) + b"\0\0"), (b"VP8L", lossless(40, 30))), "its header is damaged"),
     "a short canvas": (riff((b"VP8X", bytes(9)), (b"VP8L", lossless(40, 30))), "its header is damaged"),
     "something before its pixels": (riff((b"ICCP", b""), (b"VP8L", lossless(40, 30))), "its header is damaged"),
     "no size": (riff((b"VP8 ", lossy(0, 30))), "it has no pixels"),

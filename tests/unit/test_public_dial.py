@@ -66,6 +66,7 @@ FORBIDDEN = {
     "six: segment routing": "5f00::1",
     "six: nobody's": "4000::1",
     "six: ORCHID": "2001:10::1",
+    "six: ORCHID, the second": "2001:20::1",
     "mapped loopback": "::ffff:127.0.0.1",
     "mapped metadata": "::ffff:169.254.169.254",
     "mapped multicast": "::ffff:224.0.0.1",

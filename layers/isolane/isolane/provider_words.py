@@ -43,6 +43,11 @@ def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:
     return None if seconds is None else min(max(seconds, 0.0), LONGEST_WAIT_S)
 
 
+def utc_now() -> datetime:
+    """The moment from which a date in a Retry-After is counted."""
+    return datetime.now(UTC)
+
+
 def says_too_long(sentence: str) -> bool:
     """Whether an error is about a text that does not fit, which no retry changes."""
     return _TOO_LONG.search(sentence) is not None

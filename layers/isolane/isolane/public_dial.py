@@ -22,8 +22,8 @@ _SPECIAL_V4 = tuple(map(ip_network, ("192.0.0.0/24", "192.88.99.0/24")))
 """Protocol assignments and relays, which some versions of Python call global."""
 _UNICAST_V6 = ip_network("2000::/3")
 """The only part of IPv6 in which public hosts are; loopback, link-local, site-local and multicast lie outside."""
-_SPECIAL_V6 = tuple(map(ip_network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
-"""What is not a host's own in there: Teredo and other protocols, documentation, 6to4, documentation again."""
+_SPECIAL_V6 = tuple(map(ip_network, ("2001::/23", "2002::/16", "3fff::/20")))
+"""The same: Teredo and other protocols, 6to4, documentation."""
 _NAT64 = ip_network("64:ff9b::/96")
 """An IPv4 address as a network that speaks only IPv6 sees it: as public as that one is."""
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import (
@@ -24,7 +23,7 @@ from isolane.deadline import Deadline
 from isolane.errors import InvalidJson, InvalidRequest, TimedOut, TooLarge, Unreachable
 from isolane.json_edge import JsonObject, dumps, parse_object
 from isolane.model_errors import InputTooLong, ModelBusy, ModelError, ModelRefused, ModelRejected
-from isolane.provider_words import retry_after_s, says_filtered, says_quota, says_too_long
+from isolane.provider_words import retry_after_s, says_filtered, says_quota, says_too_long, utc_now
 
 if TYPE_CHECKING:
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
@@ -182,7 +181,7 @@ def _translated(error: ClientError) -> ModelError:
     if says_quota(sentence):
         return ModelRejected(f"The allowance at the model's provider is used up ({code}).")
     if code in _FOR_NOW or about.get("HTTPStatusCode", 0) >= 500:
-        wait_s = retry_after_s(about.get("HTTPHeaders", {}), now=datetime.now(UTC))
+        wait_s = retry_after_s(about.get("HTTPHeaders", {}), now=utc_now())
         return ModelBusy(f"The model cannot answer for now ({code}).", retry_after_s=wait_s)
     if says_too_long(sentence):
         return InputTooLong()
