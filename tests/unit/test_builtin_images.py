@@ -15,7 +15,16 @@ from isolane.deadline import Deadline
 
 DEADLINE = Deadline.after(1_000)
 JOB = Job(key="task-1", prompt="a red fox in the snow")
-PROMPTS = ["a red fox in the snow", "海很深", "", "x" * 10_000, "🦊" * 100, *map(str, range(40))]
+PROMPTS = [
+    "a red fox in the snow",
+    "a red fox in the snow.",
+    "a red fox",
+    "海很深",
+    "",
+    "x" * 10_000,
+    "🦊" * 100,
+    *map(str, range(40)),
+]
 
 
 def at(now_ms: int) -> Provider:
