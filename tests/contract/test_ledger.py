@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -136,6 +137,25 @@ def test_a_statement_comes_by_pages_newest_first(world: World) -> None:
         if cursor is None:
             break
     assert seen == [f"grant#grant-{number}" for number in (4, 3, 2, 1, 0)]
+
+
+def test_a_page_without_entries_leads_on_all_the_same(world: World) -> None:
+    for number in range(3):
+        world.ledger.grant("ann", amount=1, grant_id=f"grant-{number}")
+        world.clock.advance(1)
+    events = world.client("dynamodb").meta.events
+
+    def emptied(parsed: dict[str, Any], **_: Any) -> None:
+        parsed.update(Items=[], Count=0)
+
+    events.register("after-call.dynamodb.Query", emptied)
+    try:
+        page = world.ledger.statement("ann", limit=2)
+    finally:
+        events.unregister("after-call.dynamodb.Query", emptied)
+    assert (page.entries, page.balance) == ([], 3)
+    following = world.ledger.statement("ann", limit=2, cursor=page.cursor)
+    assert [entry.entry_id for entry in following.entries] == ["grant#grant-0"]
 
 
 def test_a_cursor_of_something_else_is_refused(world: World) -> None:

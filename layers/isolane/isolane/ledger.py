@@ -114,12 +114,10 @@ class Ledger:
             newest_first=True,
             after=after,
         )
-        entries = [_entry(row) for row in page.items]
-        more = entries[-1] if page.after is not None else None
         return Statement(
             balance=self.balance(owner),
-            entries=entries,
-            cursor=cursor_of({"t": more.entry_id, "c": more.at_ms}) if more is not None else None,
+            entries=[_entry(row) for row in page.items],
+            cursor=_cursor(page.after),
         )
 
     def _grant(self, owner: str, amount: int, *, grant_id: str) -> None:
@@ -163,6 +161,14 @@ def _account(owner: str) -> dict[str, str]:
 def _place(entry_id: str, at_ms: int) -> str:
     """In the order of time."""
     return f"{_PREFIX}{at_ms:015d}#{entry_id}"
+
+
+def _cursor(after: Mapping[str, Any] | None) -> str | None:
+    """Where the page ended, which need not be at an entry of it: DynamoDB may answer with none, and more to come."""
+    if after is None:
+        return None
+    at_ms, entry_id = after["sk"].removeprefix(_PREFIX).split("#", 1)
+    return cursor_of({"t": entry_id, "c": int(at_ms)})
 
 
 def _position(cursor: str) -> str:
