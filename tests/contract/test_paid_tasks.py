@@ -294,12 +294,19 @@ def test_what_was_given_up_at_work_is_looked_at_once_more(paid: PaidTasks, world
     assert account(world) == paid_back("canceled")
 
 
-def test_what_no_provider_had_is_not_looked_for(paid: PaidTasks, world: World) -> None:
-    ordered(paid)
-    world.tasks.cancel("task-1", owner="ann")
-    world.tasks.abandon(submitted(paid, task_id="task-2"), FAILED)
+def test_what_the_provider_gave_up_itself_is_not_looked_for(paid: PaidTasks, world: World) -> None:
+    world.tasks.abandon(submitted(paid), FAILED)
     world.clock.advance(LOOK_AFTER_S)
     assert list(due(world.tasks, LATE)) == []
+
+
+def test_what_was_handed_over_while_it_was_given_up_is_looked_at(paid: PaidTasks, world: World) -> None:
+    copy = ordered(paid)
+    paid.submitted(copy, "prediction-1")
+    world.clock.advance(START_S)
+    assert world.tasks.time_out(copy).status is Status.FAILED
+    world.clock.advance(LOOK_AFTER_S)
+    assert [found.prediction_id for found in due(world.tasks, LATE)] == ["prediction-1"]
 
 
 def test_a_success_in_time_is_never_noted_as_late(paid: PaidTasks, world: World) -> None:

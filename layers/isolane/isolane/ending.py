@@ -44,7 +44,11 @@ def end(
     paid: bool = False,
     left_at_work: bool = False,
 ) -> End:
-    """An ending, whatever it was. `left_at_work`: a provider goes on making what nobody waits for any more."""
+    """An ending, whatever it was.
+
+    `left_at_work`: a provider may go on making what nobody waits for any more. Whether it has taken the work, a copy of
+    the task does not tell: it may be handed over this moment.
+    """
     expires_at = now_ms // 1000 + (PAID_RESULT_S if paid else RESULT_S)
     duty = {"due": LATE, "due_at": now_ms // 1000 + LOOK_AFTER_S} if left_at_work else {}
     ended = {

@@ -199,7 +199,7 @@ class Tasks:
         """Fails a task whose deadline has passed."""
         problem = _NOT_STARTED if task.paid and task.status is Status.PENDING else _TIMED_OUT
         when = f"{UNFINISHED} AND {PAST_ITS_DEADLINE} AND {THE_SAME_SUBMISSION}"
-        return self._fail(task, problem, when=when, left_at_work=task.prediction_id is not None)
+        return self._fail(task, problem, when=when, left_at_work=task.paid)
 
     def cancel(self, task_id: str, *, owner: str) -> Task:
         """Cancels the owner's task. Raises NotFound, Gone, or Conflict `task_finished` where it is terminal already."""
@@ -222,7 +222,7 @@ class Tasks:
             now_ms=self.now_ms(),
             claim=claim,
             paid=True,
-            left_at_work=task.prediction_id is not None,
+            left_at_work=True,
         )
         return self._pay_back(task, canceled, when=f"{UNFINISHED} AND {THE_SAME_SUBMISSION}", reason=_CANCELED)
 
