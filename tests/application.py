@@ -6,7 +6,7 @@ import functools
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import embeddings.api
@@ -67,7 +67,8 @@ class Application:
         self.alarms = self.world.make_queue("alarms", VisibilityTimeout="60")
         self.failed_alarms = self.world.make_queue("failed-alarms")
         self.bindings = Bindings(self._settings(), make_client=self.world.client)
-        self.bindings.tasks, self.bindings.ledger = self.world.tasks, self.world.ledger
+        self.bindings.ledger = replace(self.world.ledger, sleep=self.sleep)
+        self.bindings.tasks = replace(self.world.tasks, ledger=self.bindings.ledger)
         self.bindings.values = self.world.values
         self.bindings.permits = Permits(self.world.state, self.world.clock)
         self.bindings.breaker = Breaker(self.world.state, clock=self.world.clock)

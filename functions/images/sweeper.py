@@ -19,7 +19,7 @@ _AT_ONCE = 8
 """Pictures that are asked about side by side; each waits for its provider."""
 
 
-def build(app: Bindings, *, generations: Generations | None = None) -> Sweeper:
+def build(app: Bindings, *, generations: Generations | None = None, at_once: int = _AT_ONCE) -> Sweeper:
     """The sweeper of pictures. Raises ConfigurationError where none could ever be made."""
     ours = generations if generations is not None else pictures.build(app)
 
@@ -37,7 +37,7 @@ def build(app: Bindings, *, generations: Generations | None = None) -> Sweeper:
                 perform=lambda task, deadline: ours.look_again(task, deadline=deadline),
             ),
         ],
-        at_once=_AT_ONCE,
+        at_once=at_once,
     )
 
 

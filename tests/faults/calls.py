@@ -185,8 +185,15 @@ def _s3(operation: str, params: Params, _keys: KeyNames) -> Iterator[Touch]:
     yield Touch(resource=str(params.get("Bucket", "s3")), item=params.get("Key"), mode=_mode(operation))
 
 
+def _provider(operation: str, params: Params, _keys: KeyNames) -> Iterator[Touch]:
+    """One job of the provider of pictures; what its caller does next is to look at the clock."""
+    yield Touch(resource="provider", item=params["Key"], mode=_mode(operation))
+    yield Touch(resource="clock", mode="read")
+
+
 _FINDERS: dict[str, Callable[[str, Params, KeyNames], Iterator[Touch]]] = {
     "dynamodb": _dynamodb,
     "sqs": _sqs,
     "s3": _s3,
+    "provider": _provider,
 }

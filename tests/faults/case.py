@@ -7,12 +7,15 @@ from typing import Any
 from isolane.model_errors import ModelError
 from tests.faults.calls import Touch
 from tests.faults.history import Change, Move
+from tests.faults.picture_server import PictureServer
 
 OWNER = "local"
 WORKSHOP = "/workshops/python"
 CHAIN = "builtin"
 MAX_ATTEMPTS = 2
 CLAIM_S = 59
+PRICE = 10
+"""Of a picture."""
 PERMITS = 1
 """To ask a guarded model."""
 VERDICTS = {"eve": 61, "mallory": 62}
@@ -64,6 +67,9 @@ class Case:
     document_ids: tuple[str, ...] = ("one", "two", "bad")
     alarms: list[dict[str, Any]] = field(default_factory=list)
     """The same, for alarms of objects."""
+    provider: PictureServer = field(default_factory=PictureServer)
+    pictures: dict[str, bytes | None] = field(default_factory=dict)
+    """What lies where the picture of each completed task should lie, by the task's nonce, at rest."""
     cached_before: bool = False
     """Whether the text's result was in the cache from the start."""
     _moves: list[Move] = field(default_factory=list, repr=False)

@@ -13,13 +13,14 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.faults.answers import EmptyPage
 from tests.faults.calls import Call, KeyNames, purpose_of_caller, touches_of
 from tests.faults.faults import Crash, Fault
 from tests.faults.hooks import Tap, events_of
 
+T = TypeVar("T")
 Plan = Callable[[Call], Fault | None]
 
 
@@ -80,10 +81,25 @@ class Process:
         if self.dead:
             raise Crash("the process is dead")
 
-    def begin(self, params: dict[str, Any], *, model: Any) -> Call:
+    def outside(self, service: str, operation: str, params: dict[str, Any], effect: Callable[[Fault | None], T]) -> T:
+        """A call to somebody who is not AWS: noted, held up and struck as the others are.
+
+        `effect` makes it, and is told which fault befalls it, if it is not the process that dies.
+        """
+        call = self.begin(params, service=service, operation=operation)
+        fault = self.resend(call)
+        try:
+            value = effect(fault)
+        except Exception as error:
+            self.end(call, outcome=type(error).__name__)
+            raise
+        self.end(call, outcome="ok")
+        return value
+
+    def begin(self, params: dict[str, Any], *, service: str, operation: str, protocol: str = "") -> Call:
         """Takes note of a call and of what will befall it."""
         self.must_live()
-        call = self._note(params, model=model)
+        call = self._note(params, service=service, operation=operation, protocol=protocol)
         fault = self._gate(call) or self._plan(call)
         self.must_live()
         for page in self._empty_pages:
@@ -128,13 +144,12 @@ class Process:
             self.dead = True
             raise
 
-    def _note(self, params: dict[str, Any], *, model: Any) -> Call:
-        service, operation = model.service_model.service_name, model.name
+    def _note(self, params: dict[str, Any], *, service: str, operation: str, protocol: str) -> Call:
         with self._lock:
             call = Call(
                 index=len(self.calls) + 1,
                 service=service,
-                protocol=model.service_model.resolved_protocol,
+                protocol=protocol,
                 operation=operation,
                 params=dict(params),
                 touches=touches_of(service=service, operation=operation, params=params, keys=self._keys),

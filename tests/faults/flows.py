@@ -342,6 +342,7 @@ class Walk:
 
     def run(self, world: Case, process: Process) -> None:
         seat = self.lab.seats[0]
+        seat.provider.process = process
         with process.attached(*seat.clients.values()):
             self.flow.life(self.lab, world, seat)
 

@@ -9,8 +9,11 @@ from moto.backends import get_backend
 from isolane.aws.codec import from_item
 from isolane.task import Task, from_row
 
-_KEYS = ("task_id", "pk", "sk", "key")
-"""Names of key attributes. moto tells an update that makes a row twice, the first time with no more than these."""
+_KEYS = {"TasksTable": ("task_id",), "StateTable": ("pk", "sk"), "ValuesTable": ("key",)}
+"""Names of each table's key attributes.
+
+moto tells an update that makes a row twice, the first time with no more than these.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +32,7 @@ class Change:
     def key(self) -> str:
         """The values of the row's key, as one text."""
         row = self.after if self.after is not None else self.before or {}
-        return "/".join(str(row[name]) for name in _KEYS if name in row)
+        return "/".join(str(row[name]) for name in _KEYS[self.table])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +67,7 @@ def take_changes(tables: Mapping[str, str], *, at_ms: int, asked_ms: int) -> Ite
         for record in records:
             images = record.record["dynamodb"]
             before, after = (_image(images.get(which)) for which in ("OldImage", "NewImage"))
-            if before != after and not (before is None and after is not None and set(after) <= set(_KEYS)):
+            if before != after and not (before is None and after is not None and set(after) <= set(_KEYS[name])):
                 yield Change(table=name, before=before, after=after, at_ms=at_ms, asked_ms=asked_ms)
 
 

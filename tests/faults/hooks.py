@@ -55,7 +55,10 @@ class Tap:
 
     def _build(self, params: dict[str, Any], model: Any, context: dict[Any, Any], **_: Any) -> None:
         if not context.get("is_presign_request"):
-            context[self] = self._process.begin(params, model=model)
+            service = model.service_model
+            context[self] = self._process.begin(
+                params, service=service.service_name, operation=model.name, protocol=service.resolved_protocol
+            )
 
     def _send(self, request: Any, event_name: str, **_: Any) -> AWSResponse | None:
         call: Call | None = request.context.get(self)

@@ -10,7 +10,14 @@ and its tables to the lab.
 
 from collections.abc import Callable, Iterable
 
-from tests.faults import control_promises, embedding_promises, object_promises, task_promises, workshop_promises
+from tests.faults import (
+    control_promises,
+    embedding_promises,
+    image_promises,
+    object_promises,
+    task_promises,
+    workshop_promises,
+)
 from tests.faults.case import Case
 
 Promise = Callable[[Case], None]
@@ -21,6 +28,7 @@ PROMISES: tuple[Promise, ...] = (
     *workshop_promises.PROMISES,
     *object_promises.PROMISES,
     *embedding_promises.PROMISES,
+    *image_promises.PROMISES,
 )
 
 

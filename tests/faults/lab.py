@@ -15,13 +15,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from images.generations import DUTY, key_of
 from isolane.alarms import DUE
 from isolane.aws.queue import Queue
+from isolane.ending import LATE
 from isolane.observability import logger
-from isolane.task import Status, text_name
+from isolane.task import Status, from_row, text_name
 from tests.faults.calls import KeyNames, key_names
 from tests.faults.case import Case, Step
 from tests.faults.history import forget_rows, record_changes, take_changes
+from tests.faults.image_moves import is_picture
 from tests.faults.right_answers import long_text
 from tests.faults.seat import Seat
 from tests.faults.stage import Turn
@@ -99,6 +102,7 @@ class Lab:
         """Where an actor sits, its model asked in steps of that actor."""
         found = next(seat for seat in self.seats if seat.clients["dynamodb"] is turn.clients["dynamodb"])
         found.model.turn = turn
+        found.provider.process = turn.process
         return found
 
     def begin(self, *, script: Sequence[Step] = (None,), opening: str = "") -> Case:
@@ -110,6 +114,7 @@ class Lab:
         self._passed_s = 0.0
         for seat in (self.aws, *self.seats):
             seat.model.turn = None
+            seat.provider.process = None
         short = f"{opening}Text {number}: rivers shape the land.", f"Text {number}, another one."
         texts = *short, long_text(number)
         self.case = Case(texts=texts, key=f"key-{number}", script=script)
@@ -148,13 +153,14 @@ class Lab:
         """Delivers what there is, again and again as it becomes visible, until nothing is under way any more."""
         for number in range(_MOST_DELIVERIES):
             wait_s = seconds_until_seen()
-            if wait_s is None and self._alarm_s() is None:
+            due_s = self._due_s()
+            if wait_s is None and due_s is None:
                 self.observe()
                 self.case.kept = frozenset(self._kept())
+                self.case.pictures = dict(self._pictures())
                 return
             if wait_s is None:
-                self.pass_time(self._alarm_s() or 0.0)
-                self.aws.sweep()
+                self._sweep(due_s or 0.0, number=number)
                 continue
             if wait_s > 0:
                 # Later and later, as a busy poller may be: what is to wait a minute need not be seen sixty times.
@@ -166,11 +172,30 @@ class Lab:
             self.aws.bury_documents(self.receive_dead_documents())
         raise AssertionError(f"not at rest after {_MOST_DELIVERIES} deliveries")
 
-    def _alarm_s(self) -> float | None:
-        """How long until the next alarm that only the sweeper knows of; None where there is none."""
+    def _sweep(self, wait_s: float, *, number: int) -> None:
+        """Lets the sweepers run when something is due: later and later where it is a picture, which may take hours."""
+        if not self._owed():
+            self.pass_time(wait_s)
+            self.aws.sweep()
+            return
+        self.pass_time(wait_s + 2**number / 10)
+        self.aws.sweep_pictures()
+
+    def _due_s(self) -> float | None:
+        """How long until something is due of which only a sweeper knows; None where there is nothing."""
         self.observe()
-        times_s = [row["due_at"] for row in self.case.rows("StateTable").values() if row.get("due") == DUE]
+        alarms = [row["due_at"] for row in self.case.rows("StateTable").values() if row.get("due") == DUE]
+        times_s = [*alarms, *self._owed()]
         return max(0.0, min(times_s) - self.clock()) if times_s else None
+
+    def _owed(self) -> list[float]:
+        """When each picture is due that somebody waits for, or that is still being made."""
+        return [row["due_at"] for row in self.case.rows("TasksTable").values() if row.get("due") in (DUTY, LATE)]
+
+    def _pictures(self) -> Iterator[tuple[str, bytes | None]]:
+        for task in map(from_row, self.case.rows("TasksTable").values()):
+            if is_picture(task) and task.status is Status.COMPLETED:
+                yield task.nonce, self.aws.stored(key_of(task))
 
     def _kept(self) -> Iterator[str]:
         payloads = self.aws.app.bindings.payloads

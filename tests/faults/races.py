@@ -13,6 +13,7 @@ from tests.faults.acts import in_turn
 from tests.faults.case import CLAIM_S
 from tests.faults.embedding_races import EMBEDDING_RACES
 from tests.faults.flows import BUSY_FOR_A_WHILE, IN_REVIEW, NO_TASK
+from tests.faults.image_races import IMAGE_CROWDS, IMAGE_RACES
 from tests.faults.meeting import Meeting
 from tests.faults.object_races import ALARM_RACES, OBJECT_RACES
 from tests.faults.task_races import _ANY_END, LAST_ATTEMPT, OLD_MESSAGE, TAKEN, TASK_RACES
@@ -21,6 +22,7 @@ from tests.faults.workshop_races import THREE_TAKEN, WORKSHOP_RACES
 RACES = (
     *TASK_RACES,
     *(replace(meeting, ends=NO_TASK) for meeting in (*WORKSHOP_RACES, *OBJECT_RACES, *EMBEDDING_RACES, *ALARM_RACES)),
+    *IMAGE_RACES,
 )
 
 CROWDS = (
@@ -113,6 +115,7 @@ CROWDS = (
         actors={"A": acts.deliver, "D": acts.bury, "C": acts.cancel, "R": acts.read},
         ends=_ANY_END,
     ),
+    *IMAGE_CROWDS,
 )
 
 GUARDED_CROWDS = (

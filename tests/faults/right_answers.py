@@ -6,6 +6,7 @@ from isolane.json_edge import digest
 from isolane.similarity import Vector, unit
 from scoring.api import KIND
 from scoring.cache import cache_key
+from tests.doubles.scripted_provider import png
 from tests.faults.case import CHAIN, OWNER
 
 
@@ -31,6 +32,11 @@ def score_of(text: str) -> int:
     if len(parts_in(text)) > 1:  # of one length: half up, without a weight
         return (sum(map(score_of, parts_in(text))) * 2 + 2) // 4
     return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) % 101
+
+
+def picture_of(prompt: str) -> bytes:
+    """The one right picture of a prompt."""
+    return png(width=2 + len(prompt) % 7, height=2 + sum(prompt.encode()) % 13)
 
 
 def fingerprint_of(text: str) -> str:

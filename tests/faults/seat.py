@@ -6,14 +6,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import images.sweeper
 from isolane.backlog import LOOK_EVERY_S, Backlog
 from isolane.errors import Refused
 from isolane.task import as_json
 from scoring.scorers import ModelScorer, Scorer
 from tests.application import Application, delete
-from tests.faults.case import MAX_ATTEMPTS, PERMITS, VERDICTS, WORKSHOP, Answered, Case
+from tests.faults.case import MAX_ATTEMPTS, OWNER, PERMITS, PRICE, VERDICTS, WORKSHOP, Answered, Case
 from tests.faults.clients import new_client
 from tests.faults.lab_models import BusyModel, LabEmbedder, Model, PromptedModel
+from tests.faults.lab_provider import LabProvider
 from tests.world import World
 
 if TYPE_CHECKING:
@@ -39,16 +41,27 @@ class Seat:
         return Model(self.lab)
 
     @cached_property
+    def provider(self) -> LabProvider:
+        return LabProvider(self.lab)
+
+    @cached_property
     def app(self) -> Application:
         world = World(client=lambda service: self.clients[service], clock=self.lab.clock, suffix=self.lab.suffix)
         changes = {
             "POOL_SIZE": "1",
             "MAX_RETRIES": str(MAX_ATTEMPTS - 1),
             "MODEL_CONCURRENCY": str(PERMITS),
+            "IMAGE_PRICE": str(PRICE),
         }
         app = Application(
-            world, scorers=self._scorers, embedder=LabEmbedder(self.model), changes=changes, sleep=lambda _: None
+            world,
+            scorers=self._scorers,
+            embedder=LabEmbedder(self.model),
+            provider=self.provider,
+            changes=changes,
+            sleep=lambda _: None,
         )
+        app.image_sweeper = images.sweeper.build(app.bindings, generations=app.generations, at_once=1)
         app.bindings.embed_backlog = _without_a_memory(app.bindings.embed_backlog)
         return app
 
@@ -122,6 +135,40 @@ class Seat:
         if records:
             letters = [{**record, "eventSourceARN": arn} for record in records]
             self._acknowledge(self.app.embed_dead, records, self.app.bury(letters))
+
+    def order(self, prompt: str, *, key: str | None = None) -> Answered:
+        """A caller's POST /images."""
+        headers = {"Idempotency-Key": key} if key is not None else {}
+        asked = f"order {key}"
+        return self._call(asked, "POST", "/images", text=prompt, body={"prompt": prompt}, headers=headers)
+
+    def picture(self, task_id: str) -> Answered:
+        """A caller's GET /images/{taskId}."""
+        return self._call(f"picture {task_id}", "GET", f"/images/{task_id}")
+
+    def pictures(self) -> Answered:
+        """A caller's GET /images."""
+        return self._call("pictures", "GET", "/images")
+
+    def credits(self) -> Answered:
+        """A caller's GET /credits."""
+        return self._call("credits", "GET", "/credits")
+
+    def grant(self, amount: int, *, grant_id: str) -> None:
+        """An admin's grant, past the command."""
+        self.app.bindings.ledger.grant(OWNER, amount=amount, grant_id=grant_id)
+
+    def sweep_pictures(self) -> None:
+        """The minute of the sweeper of pictures."""
+        self.app.sweep_images()
+
+    def stored(self, key: str) -> bytes | None:
+        """What lies in the bucket there."""
+        s3 = self.clients["s3"]
+        try:
+            return bytes(s3.get_object(Bucket=self.app.world.bucket_name, Key=key)["Body"].read())
+        except s3.exceptions.NoSuchKey:
+            return None
 
     def reserve(self, request_id: str, *, seats: int) -> Answered:
         """A caller's POST /workshops/{name}/reservations."""

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from isolane.task import RESULT_S, Status, Task
+from tests.faults import image_moves
 from tests.faults.case import CLAIM_S, MAX_ATTEMPTS
 from tests.faults.history import Move
 
 _WORK = (Status.PENDING, Status.PROCESSING)
 _OPEN = (*_WORK, Status.IN_REVIEW)
-_FIXED = ("owner", "kind", "fingerprint", "created_at_ms", "nonce")
+_FIXED = ("owner", "kind", "fingerprint", "created_at_ms", "nonce", "price", "prompt", "image_owner")
 
 
 def is_reborn(move: Move) -> bool:
@@ -29,8 +30,9 @@ def may_be_born(task: Task) -> bool:
 
 def may_move(before: Task, after: Task, *, move: Move) -> bool:
     same = all(getattr(before, name) == getattr(after, name) for name in _FIXED)
-    drawn = _MOVES.get((before.status, after.status))
-    return same and _dated(after) and drawn is not None and drawn(before, after, move)
+    moves, dated = (image_moves.MOVES, image_moves.is_dated) if image_moves.is_picture(after) else (_MOVES, _dated)
+    drawn = moves.get((before.status, after.status))
+    return same and dated(after) and drawn is not None and drawn(before, after, move)
 
 
 def _dated(task: Task) -> bool:

@@ -11,6 +11,8 @@ from isolane.task import REVIEWS, Status, Task, text_name, timestamp
 from tests.faults import embedding_promises
 from tests.faults.broken import require
 from tests.faults.case import MAX_ATTEMPTS, VERDICTS, Answered, Case
+from tests.faults.history import Move
+from tests.faults.image_moves import is_afterthought, is_picture
 from tests.faults.right_answers import cache_key_of, fingerprint_of, parts_in, score_of
 from tests.faults.task_moves import claims_won, is_given_up, is_reborn, may_be_born, may_move
 
@@ -23,7 +25,7 @@ def terminal_once(case: Case) -> None:
     """What was terminal once never changes, but to make way for a new task after it has expired."""
     for move in case.moves:
         if move.before is not None and move.before.terminal and move.after is not None:
-            require(is_reborn(move), f"a terminal task was changed: {move}")
+            require(is_reborn(move) or is_afterthought(move), f"a terminal task was changed: {move}")
 
 
 def moves_are_legal(case: Case) -> None:
@@ -40,7 +42,7 @@ def moves_are_legal(case: Case) -> None:
 
 def attempts_are_claims(case: Case) -> None:
     """An attempt is counted when a claim is won, taken off when one is given up untried, and never else."""
-    for move in case.moves:
+    for move in _scorings(case):
         if move.before is None or move.after is None or is_reborn(move):
             continue
         counted = move.after.attempt - move.before.attempt
@@ -65,14 +67,14 @@ def nothing_is_lost(case: Case) -> None:
     for task in tasks.values():
         require(task.terminal or task.status is Status.IN_REVIEW, f"it has no message and is {task.status} for ever")
     for answer in case.answers:
-        if answer.asked.startswith("submit") and answer.status in (200, 202):
+        if answer.asked.startswith(("submit", "order")) and answer.status in (200, 202):
             require(answer.body["taskId"] in tasks, "a submit was answered, and its task does not exist")
 
 
 def results_are_right(case: Case) -> None:
     """A completed task has the score of its own text, or its reviewer's; no other has one, but in review for now."""
     scores = {fingerprint_of(text): score_of(text) for text in case.texts}
-    for move in case.moves:
+    for move in _scorings(case):
         task = move.after
         if task is None:
             continue
@@ -136,7 +138,7 @@ def a_dead_letter_is_kept_and_its_task_failed(case: Case) -> None:
     rows = [row for row in case.rows("StateTable").values() if row["pk"] == "dead-letters" and row not in others]
     letters = {row["sk"]: row for row in rows}
     for task in tasks.values():
-        given_up = task.error is not None and task.error.code not in WITHOUT_A_LETTER
+        given_up = task.error is not None and task.error.code not in WITHOUT_A_LETTER and not is_picture(task)
         if task.status is Status.FAILED and given_up:
             require(task.task_id in letters, "a task was given up, and nobody can see of what")
     for name, letter in letters.items():
@@ -156,7 +158,7 @@ def callers_were_told_the_truth(case: Case) -> None:
         if answer.status in (200, 202) and "taskId" in answer.body:
             told = answer.body["taskId"], answer.body["status"]
             require(told in seen, f"{answer.asked}: {told[1]}, which it never was")
-        if answer.text is not None and answer.status in (200, 202):
+        if answer.asked.startswith("submit") and answer.text is not None and answer.status in (200, 202):
             about = answer.body["taskId"], fingerprint_of(answer.text)
             require(about in prints, "a submit was answered with a task about another text")
 
@@ -183,6 +185,11 @@ def nothing_was_wasted(case: Case) -> None:
     for text in case.texts:
         asked, won = case.asked.count(text), _attempts(case)[fingerprint_of(text)]
         require(asked == won, f"{won} attempts were counted, and the model was asked {asked} times")
+
+
+def _scorings(case: Case) -> list[Move]:
+    """All that happened to tasks that are about texts."""
+    return [move for move in case.moves if move.after is None or not is_picture(move.after)]
 
 
 def _attempts(case: Case) -> Counter[str]:
