@@ -6,8 +6,8 @@ from isolane.json_edge import digest
 from isolane.similarity import Vector, unit
 from scoring.api import KIND
 from scoring.cache import cache_key
-from tests.doubles.scripted_provider import png
 from tests.faults.case import CHAIN, OWNER
+from tests.pictures import png
 
 
 def vector_of(text: str) -> Vector:

@@ -27,7 +27,6 @@ class Models(Deployed):
     """The second stack, and what is behind it."""
 
     server: ModelServer
-    predictions: PredictionServer
 
     def asked_about(self, text: str) -> int:
         """How many requests to the model had this text in them."""
@@ -51,6 +50,13 @@ class Models(Deployed):
         return len([pid for pid in sorted(running)[:most] if processes.kill(pid)]) > 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class Providers(Models):
+    """The same, with the provider of its pictures."""
+
+    predictions: PredictionServer
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[ModelServer]:
     with ModelServer() as server:
@@ -64,7 +70,7 @@ def predictions() -> Iterator[PredictionServer]:
 
 
 @pytest.fixture(scope="session")
-def _second_stack(deployment: Deployment, server: ModelServer, predictions: PredictionServer) -> Iterator[Models]:
+def _second_stack(deployment: Deployment, server: ModelServer, predictions: PredictionServer) -> Iterator[Providers]:
     with (
         door.for_functions(deployment.emulator, server.url) as model_url,
         door.for_functions(deployment.emulator, predictions.url) as predictions_url,
@@ -82,11 +88,11 @@ def _second_stack(deployment: Deployment, server: ModelServer, predictions: Pred
             "ImageFinishSeconds": "15",
         }
         made = deploy_beside(deployment, purpose=PURPOSE, changes=changes)
-        yield Models(deployment=made, server=server, predictions=predictions)
+        yield Providers(deployment=made, server=server, predictions=predictions)
 
 
 @pytest.fixture
-def models(_second_stack: Models) -> Models:
+def models(_second_stack: Providers) -> Providers:
     """The second stack, its model well-behaved and its record empty."""
     _second_stack.server.play(steps.score(80))
     _second_stack.server.book.forget()

@@ -13,14 +13,14 @@ from isolane.task import Status
 from tests.doubles import manners, steps
 from tests.doubles.manners import Manners
 from tests.e2e.client import Client
-from tests.integration.conftest import Models
+from tests.integration.conftest import Providers
 from tests.waiting import wait_until
 
 PRICE = 10
 
 
 @pytest.fixture
-def caller(models: Models) -> Client:
+def caller(models: Providers) -> Client:
     """A caller of its own, with 100 credits."""
     name = f"rich-{uuid.uuid4().hex[:8]}"
     models.ledger.grant(name, amount=100, grant_id="welcome")
@@ -48,7 +48,7 @@ BAD: dict[str, tuple[Manners, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_whatever_the_provider_does_instead_is_paid_back(models: Models, caller: Client, case: str) -> None:
+def test_whatever_the_provider_does_instead_is_paid_back(models: Providers, caller: Client, case: str) -> None:
     told, code = BAD[case]
     models.predictions.play(told)
     task = caller.wait_for_image(caller.order("A lighthouse").json["taskId"], timeout_s=60)
@@ -57,7 +57,7 @@ def test_whatever_the_provider_does_instead_is_paid_back(models: Models, caller:
     assert models.predictions.url not in str(task)
 
 
-def test_a_submit_that_worked_and_said_that_it_did_not_makes_one_picture(models: Models, caller: Client) -> None:
+def test_a_submit_that_worked_and_said_that_it_did_not_makes_one_picture(models: Providers, caller: Client) -> None:
     models.predictions.play(manners.BY_NAME["silent_success"])
     ordered = caller.order("A lighthouse")
     assert (ordered.status, ordered.json["status"]) == (202, "pending")
@@ -65,13 +65,13 @@ def test_a_submit_that_worked_and_said_that_it_did_not_makes_one_picture(models:
     assert outcome(caller, task) == ("completed", None, 100 - PRICE)
 
 
-def test_a_provider_that_is_busy_is_asked_again(models: Models, caller: Client) -> None:
+def test_a_provider_that_is_busy_is_asked_again(models: Providers, caller: Client) -> None:
     models.predictions.play(manners.BY_NAME["busy"], manners.good())
     task = caller.wait_for_image(caller.order("A lighthouse").json["taskId"], timeout_s=60)
     assert outcome(caller, task) == ("completed", None, 100 - PRICE)
 
 
-def test_what_nobody_polls_the_sweeper_brings_to_its_end(models: Models, caller: Client) -> None:
+def test_what_nobody_polls_the_sweeper_brings_to_its_end(models: Providers, caller: Client) -> None:
     """One that is made in time, and one made when it was paid back: noted, and neither charged nor delivered."""
     models.predictions.play(manners.good(), manners.late(processing_s=18))
     unpolled, late = (caller.order(prompt).json["taskId"] for prompt in ("A lighthouse", "A windmill"))
@@ -90,7 +90,7 @@ def test_what_nobody_polls_the_sweeper_brings_to_its_end(models: Models, caller:
 
 @pytest.mark.usefixtures("mortal")
 def test_who_is_killed_between_the_charge_and_the_provider_loses_nobodys_credits(
-    models: Models, caller: Client
+    models: Providers, caller: Client
 ) -> None:
     models.predictions.play(manners.submits(steps.silent()), manners.good())
     key = uuid.uuid4().hex

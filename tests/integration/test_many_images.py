@@ -25,7 +25,7 @@ from PIL import Image
 from isolane.callers import Callers
 from tests.doubles import manners
 from tests.e2e.client import Answer, Client
-from tests.integration.conftest import Models
+from tests.integration.conftest import Providers
 from tests.waiting import wait_until
 
 MANY = int(os.environ.get("IMAGES", "60"))
@@ -55,7 +55,7 @@ class Order:
 
 
 @pytest.fixture
-def users(models: Models) -> list[Client]:
+def users(models: Providers) -> list[Client]:
     callers, run = Callers(models.state), uuid.uuid4().hex[:8]
     made = []
     for number in range(USERS):
@@ -96,7 +96,7 @@ def wanted(order: Order, client: Client, *, until_s: float) -> str:
 
 
 @contextmanager
-def killed_at_random(models: Models, kills: Counter[str]) -> Iterator[None]:
+def killed_at_random(models: Providers, kills: Counter[str]) -> Iterator[None]:
     """Kills processes of the functions of pictures, one after another, at moments that nobody knows."""
     over, dice = Event(), random.Random(SEED)
 
@@ -134,7 +134,7 @@ def opens(task: Any) -> bool:
 
 
 @pytest.mark.usefixtures("mortal")
-def test_every_account_balances_to_the_entry_and_every_picture_opens(models: Models, users: list[Client]) -> None:
+def test_every_account_balances_to_the_entry_and_every_picture_opens(models: Providers, users: list[Client]) -> None:
     models.predictions.play(manners.good(), chances=CHANCES, seed=SEED)
     kills: Counter[str] = Counter()
     orders = [Order(number, number % USERS) for number in range(MANY)]
