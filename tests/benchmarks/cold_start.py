@@ -34,6 +34,8 @@ CASES = {
     "objects.api": (["dynamodb"], OURS.format(module="objects.api", make="build")),
     "embeddings.api": (["dynamodb", "sqs"], OURS.format(module="embeddings.api", make="build")),
     "embeddings.worker": (["dynamodb", "sqs"], OURS.format(module="embeddings.worker", make="build")),
+    "images.api": (["dynamodb"], OURS.format(module="images.api", make="build")),
+    "images.sweeper": (["dynamodb"], OURS.format(module="images.sweeper", make="build")),
     "operations.api": (["dynamodb"], OURS.format(module="operations.api", make="build")),
     "operations.dead_letters": (["dynamodb", "sqs"], OURS.format(module="operations.dead_letters", make="build")),
 }

@@ -77,9 +77,9 @@ def test_one_prompt_is_always_the_same_picture_and_another_another(rich: Client)
     assert first != other
 
 
-def test_a_link_is_made_at_each_read_and_only_there(rich: Client) -> None:
+def test_a_link_is_made_at_each_read_and_only_there(rich: Client, deployment: Deployment) -> None:
     task_id = rich.order("A windmill").json["taskId"]
-    rich.wait_for_image(task_id)
+    assert rich.wait_for_image(task_id)["imageUrl"].startswith(f"{deployment.emulator.url}/"), "as seen from outside"
     assert opened(rich.image(task_id).json).size == opened(rich.images().json["images"][0]).size
     assert "imageUrl" not in rich.call("GET", f"/tasks/{task_id}").json
 

@@ -62,6 +62,7 @@ def parameters(emulator: Emulator) -> dict[str, str]:
     return {
         **_defaults(),
         "Architecture": architecture(),
+        "PublicEndpointUrl": emulator.url,
         "EndpointUrl": os.environ.get("FUNCTIONS_ENDPOINT_URL") or emulator.seen_by_functions(emulator.url),
         **overrides(emulator.name),
         **dict(_pair(entry) for entry in said),

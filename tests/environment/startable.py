@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from embeddings import embedders
+from images import providers
 from isolane.errors import ConfigurationError
 from isolane.settings import Settings
 from scoring import limits
@@ -21,6 +22,7 @@ def check(chosen: Mapping[str, str]) -> None:
         limits.check(settings)
         parse_chain(settings.scorer_chain)
         embedders.check(settings)
+        providers.check(settings)
     except ConfigurationError as refusal:
         raise Problem(f"With these parameters no function would start. {refusal.message}") from refusal
 

@@ -94,6 +94,7 @@ def test_an_emulator_is_only_started_on_this_machine() -> None:
         ({"ScorerChain": "openai:gpt-5-mini"}, "OpenAiBaseUrl"),
         ({"ScorerChain": "builtin,nobody"}, "scorer"),
         ({"Embedder": "openai:text-embedding-3-small"}, "Embedder"),
+        ({"ImageProvider": "replicate:somebody/something", "ImageHosts": ","}, "ImageHosts"),
         ({"MaxRetries": "some"}, "MAX_RETRIES"),
     ],
 )
