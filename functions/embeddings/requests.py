@@ -6,8 +6,8 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-from isolane.characters import clean
-from isolane.errors import InvalidRequest, TooLarge
+from isolane.characters import required
+from isolane.errors import InvalidRequest
 from isolane.json_edge import digest
 from isolane.shapes import Shape
 from web import document
@@ -58,12 +58,7 @@ def query_of(body: dict[str, Any]) -> Query:
 
 
 def _text(text: str) -> str:
-    cleaned = clean(text)
-    if not cleaned:  # what the document's pattern cannot say: planes beyond the first
-        raise InvalidRequest("A text to embed is needed.", code="text_required")
-    if len(cleaned) > LONGEST_TEXT:
-        raise TooLarge(f"A text has at most {LONGEST_TEXT:,} characters.", code="text_too_long")
-    return cleaned
+    return required(text, needed="A text to embed", code="text_required", longest=LONGEST_TEXT)
 
 
 @functools.cache

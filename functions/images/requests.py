@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from isolane.characters import clean
-from isolane.errors import InvalidRequest, TooLarge
+from isolane.characters import required
 from isolane.shapes import Shape
 from web import document
 
@@ -17,12 +16,7 @@ LONGEST_PROMPT = 2_000
 def prompt_of(body: dict[str, Any]) -> str:
     """Raises InvalidRequest as the API's document says, or TooLarge `text_too_long`."""
     _request().check(body)
-    prompt = clean(body["prompt"])
-    if not prompt:  # what the document's pattern cannot say: planes beyond the first
-        raise InvalidRequest("A prompt is needed.", code="prompt_required")
-    if len(prompt) > LONGEST_PROMPT:
-        raise TooLarge(f"A prompt has at most {LONGEST_PROMPT:,} characters.", code="text_too_long")
-    return prompt
+    return required(body["prompt"], needed="A prompt", code="prompt_required", longest=LONGEST_PROMPT)
 
 
 @functools.cache

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from isolane.characters import clean
-from isolane.errors import InvalidRequest, TooLarge
+from isolane.characters import required
 from isolane.shapes import Shape
 from web import document
 
@@ -17,12 +16,7 @@ LONGEST_TEXT = 100_000
 def text_of(body: dict[str, Any]) -> str:
     """The cleaned text of a request. Raises InvalidRequest as the API's document says, or TooLarge `text_too_long`."""
     _request().check(body)
-    text = clean(body["text"])
-    if not text:  # what the document's pattern cannot say: planes beyond the first
-        raise InvalidRequest("A text to score is needed.", code="text_required")
-    if len(text) > LONGEST_TEXT:
-        raise TooLarge(f"A text has at most {LONGEST_TEXT:,} characters.", code="text_too_long")
-    return text
+    return required(body["text"], needed="A text to score", code="text_required", longest=LONGEST_TEXT)
 
 
 @functools.cache

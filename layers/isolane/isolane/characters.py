@@ -10,6 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from isolane.errors import InvalidRequest, TooLarge
+
 _MOST_MARKS = 30
 _KEPT_CONTROLS = "\n\t"
 _BOM = "\ufeff"
@@ -36,6 +38,19 @@ def clean(text: str) -> str:
     kept = "".join(c for c in lines if c in _KEPT_CONTROLS or unicodedata.category(c) != "Cc")
     cleaned = nfc(kept.lstrip(_BOM)).strip()
     return cleaned if _SEEN.search(cleaned) is not None else ""
+
+
+def required(text: str, *, needed: str, code: str, longest: int) -> str:
+    """A caller's text, cleaned. Raises InvalidRequest of that code where nothing of it can be seen, or TooLarge.
+
+    `needed` is what it is called: "A prompt"; `longest` counts characters after cleaning.
+    """
+    cleaned = clean(text)
+    if not cleaned:  # what the document's pattern cannot say: planes beyond the first
+        raise InvalidRequest(f"{needed} is needed.", code=code)
+    if len(cleaned) > longest:
+        raise TooLarge(f"{needed} has at most {longest:,} characters.", code="text_too_long")
+    return cleaned
 
 
 def _with_short_runs(text: str) -> Iterator[str]:
