@@ -116,6 +116,13 @@ def nobody_makes_what_nobody_waits_for(case: Case) -> None:
             require(task.prediction_id in case.provider.over, "the provider still makes what was given up")
 
 
+def what_came_late_was_made(case: Case) -> None:
+    """Only where the provider said that there is a picture is one noted as late, or as delivered."""
+    for task in _pictures(case):
+        if task.late_success_at_ms is not None or task.status is Status.COMPLETED:
+            require(task.prediction_id in case.provider.finished, "it is noted as made, and was not")
+
+
 def who_was_refused_had_too_few(case: Case) -> None:
     """Whoever was told that the credits do not cover it was told a balance that there was, and that does not."""
     for answer in case.answers:
@@ -171,6 +178,7 @@ PROMISES: tuple[Callable[[Case], None], ...] = (
     the_provider_makes_one_picture_for_each_that_is_paid,
     the_provider_is_asked_once_a_slot,
     nobody_makes_what_nobody_waits_for,
+    what_came_late_was_made,
     who_was_refused_had_too_few,
     one_picture_a_key,
 )

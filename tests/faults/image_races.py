@@ -11,6 +11,8 @@ from tests.faults.image_flows import AT_WORK, HAND_OVER_S, LOOK_S, NOT_HANDED_OV
 from tests.faults.image_moves import FINISH_S
 from tests.faults.meeting import Meeting
 
+_MOST, _FEW = 200, 5
+"""Where time passes, or a sweeper runs, each order takes many calls."""
 _WAITING_TO_BE_HANDED_OVER = pictures.provider(WORKING, MADE, submits=(ModelBusy(), None))
 
 IMAGE_RACES = (
@@ -26,6 +28,8 @@ IMAGE_RACES = (
         actors={"A": pictures.poll, "B": pictures.poll},
         time=SLOT_S,
         dying=("A",),
+        most=_MOST,
+        few=_FEW,
     ),
     Meeting(
         name="two hand one picture over to one who heeds no keys",
@@ -38,18 +42,24 @@ IMAGE_RACES = (
         actors={"A": pictures.poll, "B": pictures.poll},
         time=SLOT_S,
         dying=("A",),
+        most=_MOST,
+        few=_FEW,
     ),
     Meeting(
         name="two see that a picture has begun",
         before=in_turn(pictures.provider(WORKING, WORKING, MADE), ORDERED),
         actors={"A": pictures.poll, "B": pictures.poll},
         time=SLOT_S,
+        most=_MOST,
+        few=_FEW,
     ),
     Meeting(
         name="poll against the sweeper",
         before=in_turn(pictures.provider(MADE), ORDERED, acts.wait(SWEEP_S)),
         actors={"A": pictures.poll, "S": pictures.sweep},
         dying=("A", "S"),
+        most=_MOST,
+        few=_FEW,
     ),
     Meeting(
         name="poll what was not made against the sweeper, a slot lapses",
@@ -58,6 +68,8 @@ IMAGE_RACES = (
         time=SLOT_S,
         ends=("failed",),
         dying=("A", "S"),
+        most=_MOST,
+        few=_FEW,
     ),
     Meeting(
         name="cancel against the completion of a picture",
@@ -117,6 +129,8 @@ IMAGE_RACES = (
         time=SLOT_S,
         ends=("completed", "failed"),
         dying=("A", "R"),
+        most=_MOST,
+        few=_FEW,
     ),
     Meeting(
         name="a time-out against the beginning of a picture",
@@ -124,6 +138,8 @@ IMAGE_RACES = (
         actors={"A": pictures.poll, "R": pictures.poll},
         time=SLOT_S,
         ends=("completed", "failed"),
+        most=_MOST,
+        few=_FEW,
     ),
     Meeting(
         name="a time-out against handing over",
@@ -136,6 +152,8 @@ IMAGE_RACES = (
         actors={"A": pictures.poll, "R": pictures.history},
         time=SLOT_S,
         ends=("failed",),
+        most=_MOST,
+        few=_FEW,
     ),
     Meeting(
         name="two sweepers, one picture is late",
@@ -143,12 +161,16 @@ IMAGE_RACES = (
         actors={"S": pictures.sweep, "T2": pictures.sweep},
         ends=("failed",),
         dying=("S",),
+        most=_MOST,
+        few=_FEW,
     ),
     Meeting(
         name="two sweepers look at what was paid back",
         before=in_turn(pictures.provider(WORKING, MADE), AT_WORK, acts.cancel, acts.wait(LOOK_S)),
         actors={"S": pictures.sweep, "T2": pictures.sweep},
         ends=("canceled",),
+        most=_MOST,
+        few=_FEW,
     ),
     Meeting(
         name="one grant is made twice",
@@ -177,6 +199,8 @@ IMAGE_RACES = (
             "B": in_turn(acts.cancel, acts.wait(PAID_RESULT_S), pictures.order_another_with_key),
         },
         ends=("failed",),
+        most=_MOST,
+        few=_FEW,
     ),
     Meeting(
         name="a late look against its key used again",
@@ -189,8 +213,10 @@ IMAGE_RACES = (
             acts.cancel,
             acts.wait(PAID_RESULT_S),
         ),
-        actors={"S": pictures.sweep, "B": pictures.order_another_with_key},
-        ends=("completed",),
+        actors={"S": pictures.sweep, "B": in_turn(pictures.order_another_with_key, acts.cancel)},
+        ends=("canceled",),
+        most=_MOST,
+        few=_FEW,
     ),
 )
 

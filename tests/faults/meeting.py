@@ -28,6 +28,8 @@ class Meeting:
     """Who dies at each of their steps in turn, in walks of their own."""
     most: int = 5_000
     """Orders that are tried, where all are asked for."""
+    few: int = 20
+    """The same, where they are not."""
 
 
 def race_of(meeting: Meeting, lab: Lab) -> Race[Case]:

@@ -28,6 +28,8 @@ class PictureServer:
     """How often each prediction was asked about."""
     waited_for: Counter[str] = field(default_factory=Counter)
     """How often each key's job was handed in or asked about while its task was not over."""
+    finished: set[str] = field(default_factory=set)
+    """The predictions of which somebody was told that there is a picture."""
     over: set[str] = field(default_factory=set)
     """The predictions that were told, or seen, to be over."""
 
@@ -46,6 +48,8 @@ class PictureServer:
         self.asked[prediction_id] += 1
         if prediction_id in self.over and not isinstance(stage, Made):
             return STOPPED
+        if isinstance(stage, Made):
+            self.finished.add(prediction_id)
         if stage is None or isinstance(stage, Made | NotMade):
             self.over.add(prediction_id)
         return stage

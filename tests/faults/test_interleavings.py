@@ -17,7 +17,7 @@ MOST_GUARDED = 500
 
 @pytest.mark.parametrize("meeting", RACES, ids=lambda meeting: meeting.name)
 def test_in_every_order_the_promises_are_kept(meeting: Meeting, lab: Lab, results: Results) -> None:
-    dying, limit = (meeting.dying, meeting.most) if thorough() else ((), 20)
+    dying, limit = (meeting.dying, meeting.most) if thorough() else ((), meeting.few)
     report = explore(race_of(meeting, lab), depth=DEPTH, dying=dying, limit=limit)
     results.add(report.row())
     report.check()

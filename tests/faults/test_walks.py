@@ -8,7 +8,7 @@ from tests.faults.case import CLAIM_S
 from tests.faults.crash_walk import ANSWERS, CONFLICTS, DEATHS, LOST_ANSWERS, REFUSALS, crash_walk, empty_pages
 from tests.faults.faults import Delay, Fault, LoseAnswer
 from tests.faults.flows import DELIVERIES, FALLBACKS, FLOWS, GUARDED, ProductFlow, Walk
-from tests.faults.image_flows import IMAGES
+from tests.faults.image_flows import IMAGES, IMAGES_AT_LENGTH
 from tests.faults.lab import Lab
 from tests.faults.results import Results
 from tests.faults.schedule import thorough
@@ -23,7 +23,9 @@ def faults(lab: Lab) -> Sequence[Fault]:
     return (*DEATHS, *LOST_ANSWERS, *REFUSALS, *CONFLICTS, *ANSWERS, *empty_pages(), slow)
 
 
-@pytest.mark.parametrize("flow", [*FLOWS, *IMAGES], ids=lambda flow: flow.name)
+@pytest.mark.parametrize(
+    "flow", [*FLOWS, *IMAGES, *(IMAGES_AT_LENGTH if thorough() else ())], ids=lambda flow: flow.name
+)
 def test_whatever_befalls_a_call_the_promises_are_kept(flow: ProductFlow, lab: Lab, results: Results) -> None:
     report = crash_walk(Walk(flow=flow, lab=lab, name=flow.name), faults=faults(lab), keys=lambda _: lab.keys)
     results.add(report.row())
