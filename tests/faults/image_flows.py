@@ -155,7 +155,7 @@ IMAGES_AT_LENGTH = (
     ProductFlow(
         name="sweep two, one of them not handed over",
         before=in_turn(
-            pictures.provider(WORKING, MADE, submits=(None, ModelBusy(), None)),
+            pictures.provider(MADE, submits=(None, ModelBusy(), None)),
             ORDERED,
             pictures.order_another,
             acts.wait(SWEEP_S),

@@ -11,7 +11,7 @@ from tests.faults.image_flows import AT_WORK, HAND_OVER_S, LOOK_S, NOT_HANDED_OV
 from tests.faults.image_moves import FINISH_S
 from tests.faults.meeting import Meeting
 
-_MOST, _FEW = 200, 5
+_MOST, _FEW = 80, 5
 """Where time passes, or a sweeper runs, each order takes many calls."""
 _WAITING_TO_BE_HANDED_OVER = pictures.provider(WORKING, MADE, submits=(ModelBusy(), None))
 

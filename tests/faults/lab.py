@@ -37,7 +37,7 @@ _TABLES = ("TasksTable", "StateTable", "ValuesTable")
 _MOST_SEATS = 5
 
 
-_MOST_DELIVERIES = 16
+_MOST_DELIVERIES = 20
 
 
 @dataclass(kw_only=True)
