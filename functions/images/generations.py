@@ -112,7 +112,7 @@ class Generations:
         result = {"contentType": picture.content_type, "width": picture.width, "height": picture.height}
         delivered = self.tasks.tasks.deliver(task, result=result, model=self.model)
         if delivered.status is not Status.COMPLETED:
-            return self._late(delivered)
+            return self._late(task)
         count("images_completed")
         return delivered
 

@@ -13,7 +13,7 @@ from images.provider import NoPicture
 from isolane.deadline import Deadline
 from isolane.errors import Unavailable, Unreachable
 from isolane.model_errors import ModelBusy, ModelRejected
-from isolane.task import Problem, Task
+from isolane.task import PAID_RESULT_S, Problem, Task
 from tests.application import Application
 from tests.doubles.scripted_provider import (
     MADE,
@@ -291,6 +291,18 @@ def test_a_picture_that_is_canceled_while_it_is_fetched_is_not_delivered(world: 
     late = app.generations.carry_on(copy, deadline=Deadline.after(5))
     assert (late.status, late.late_success_at_ms is not None) == ("canceled", True)
     assert outcome(app, task_id) == ("canceled", None, 100)
+
+
+def test_a_success_that_comes_after_its_key_was_used_again_is_not_noted_there(world: World) -> None:
+    app = application(world, ScriptedProvider())
+    task_id = submit(app, key="lighthouse-1")["json"]["taskId"]
+    copy = stored(app, task_id)
+    app.call("DELETE", f"/tasks/{task_id}")
+    world.clock.advance(PAID_RESULT_S)
+    assert submit(app, prompt="a windmill", key="lighthouse-1")["json"]["taskId"] == task_id
+    app.call("DELETE", f"/tasks/{task_id}")
+    app.generations.carry_on(copy, deadline=Deadline.after(5))
+    assert (stored(app, task_id).prompt, stored(app, task_id).late_success_at_ms) == ("a windmill", None)
 
 
 # What callers see
