@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from images.generations import PREFIX
-from isolane.task import Status, Task, text_name
+from isolane.task import Status, Task
 from tests.faults.broken import require
 from tests.faults.case import OWNER, PRICE, Case
 from tests.faults.image_moves import is_picture, is_slot
-from tests.faults.right_answers import picture_of
+from tests.faults.right_answers import picture_of, place_of
 
 _ACCOUNT = f"account#{OWNER}"
 _PAID_BACK = (Status.FAILED, Status.CANCELED)
@@ -76,11 +75,7 @@ def what_is_delivered_can_be_seen(case: Case) -> None:
 
 def links_lead_to_what_is_delivered(case: Case) -> None:
     """Whoever got a link got it with a completed task, to that task's own picture."""
-    keys = {
-        (task.task_id, PREFIX + text_name(task.task_id, task.nonce))
-        for task in _pictures(case)
-        if task.status is Status.COMPLETED
-    }
+    keys = {(task.task_id, place_of(task)) for task in _pictures(case) if task.status is Status.COMPLETED}
     for answer in case.answers:
         for told in (answer.body, *answer.body.get("images", [])):
             if "imageUrl" in told:

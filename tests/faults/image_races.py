@@ -203,6 +203,17 @@ IMAGE_RACES = (
         few=_FEW,
     ),
     Meeting(
+        name="a late success against its key used again",
+        before=in_turn(pictures.grant(), pictures.order_with_key, acts.wait(SLOT_S)),
+        actors={
+            "A": pictures.poll,
+            "B": in_turn(acts.cancel, acts.wait(PAID_RESULT_S), pictures.order_another_with_key, acts.cancel),
+        },
+        ends=("completed", "canceled"),
+        most=_MOST,
+        few=_FEW,
+    ),
+    Meeting(
         name="a late look against its key used again",
         before=in_turn(
             pictures.provider(WORKING, MADE),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from images.generations import DUTY, key_of
+from images.generations import DUTY
 from isolane.alarms import DUE
 from isolane.aws.queue import Queue
 from isolane.ending import LATE
@@ -25,7 +25,7 @@ from tests.faults.calls import KeyNames, key_names
 from tests.faults.case import Case, Step
 from tests.faults.history import forget_rows, record_changes, take_changes
 from tests.faults.image_moves import is_picture
-from tests.faults.right_answers import long_text
+from tests.faults.right_answers import long_text, place_of
 from tests.faults.seat import Seat
 from tests.faults.stage import Turn
 from tests.faults.visibility import forget_messages, is_seen_in, pass_queue_time, seconds_until_seen
@@ -195,7 +195,7 @@ class Lab:
     def _pictures(self) -> Iterator[tuple[str, bytes | None]]:
         for task in map(from_row, self.case.rows("TasksTable").values()):
             if is_picture(task) and task.status is Status.COMPLETED:
-                yield task.nonce, self.aws.stored(key_of(task))
+                yield task.nonce, self.aws.stored(place_of(task))
 
     def _kept(self) -> Iterator[str]:
         payloads = self.aws.app.bindings.payloads

@@ -519,7 +519,7 @@ MUTATIONS = (
         path=_PAID_TASKS,
         old="transact([task, *charge])",
         new="[transact(charge), transact([task])]",
-        aim=(_WALKS, "-k", "order and one"),
+        aim=(_WALKS, "-k", "order and picture and not key and not few and not refused"),
     ),
     Mutation(
         name="the task is there before its charge is taken",
@@ -527,7 +527,7 @@ MUTATIONS = (
         path=_PAID_TASKS,
         old="transact([task, *charge])",
         new="[transact([task]), transact(charge)]",
-        aim=(_WALKS, "-k", "order and one"),
+        aim=(_WALKS, "-k", "order and picture and not key and not few and not refused"),
     ),
     Mutation(
         name="an order under a used key is a new one",
@@ -609,6 +609,14 @@ MUTATIONS = (
             now_ms""",
         new="""            when=PAID_BACK,
             now_ms""",
+        aim=(_RACES, "-k", "late and success and key"),
+    ),
+    Mutation(
+        name="a late look lets go whoever has the key now",
+        stands_for="E18: a compensation arrives late",
+        path=_PAID_TASKS,
+        old='"REMOVE #due, #due_at", when=f"{PAID_BACK} AND {THE_SAME_SUBMISSION}")',
+        new='"REMOVE #due, #due_at", when=PAID_BACK)',
         aim=(_RACES, "-k", "late and look and key"),
     ),
     Mutation(
@@ -625,7 +633,7 @@ MUTATIONS = (
         path=_TASKS,
         old="transact([ending, *refund])",
         new="transact([ending])",
-        aim=(_WALKS, "-k", "poll and not and made"),
+        aim=(_WALKS, "-k", "poll and made"),
     ),
     Mutation(
         name="a picture is paid back after it has ended",
@@ -633,7 +641,7 @@ MUTATIONS = (
         path=_TASKS,
         old="transact([ending, *refund])",
         new="[transact([ending]), transact(refund)]",
-        aim=(_WALKS, "-k", "poll and not and made"),
+        aim=(_WALKS, "-k", "poll and made"),
     ),
     Mutation(
         name="a picture is paid back before it ends",
@@ -641,7 +649,7 @@ MUTATIONS = (
         path=_TASKS,
         old="transact([ending, *refund])",
         new="[transact(refund), transact([ending])]",
-        aim=(_WALKS, "-k", "poll and not and made"),
+        aim=(_WALKS, "-k", "poll and made"),
     ),
     Mutation(
         name="what was paid for is canceled like a text",

@@ -4,6 +4,7 @@ import hashlib
 
 from isolane.json_edge import digest
 from isolane.similarity import Vector, unit
+from isolane.task import Task
 from scoring.api import KIND
 from scoring.cache import cache_key
 from tests.faults.case import CHAIN, OWNER
@@ -37,6 +38,11 @@ def score_of(text: str) -> int:
 def picture_of(prompt: str) -> bytes:
     """The one right picture of a prompt."""
     return png(width=2 + len(prompt) % 7, height=2 + sum(prompt.encode()) % 13)
+
+
+def place_of(task: Task) -> str:
+    """Where in the bucket the picture of a task belongs."""
+    return f"images/{task.task_id}-{task.nonce}"
 
 
 def fingerprint_of(text: str) -> str:
