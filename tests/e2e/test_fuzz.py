@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests import openapi
+from tests.deployed import Deployed
 from tests.e2e.client import Client
 from tests.environment.deploy import Deployment
 from tests.environment.places import ROOT
@@ -39,14 +41,20 @@ def test_the_document_is_served_to_everybody(api: Client) -> None:
 
 @pytest.fixture
 def drive(deployment: Deployment, stranger: Callable[..., Client], tmp_path: Path) -> Callable[[], Any]:
-    """Runs schemathesis as a caller with a token, in a folder of its own; returns its report."""
+    """Runs schemathesis as a caller with a token and credits, in a folder of its own; returns its report."""
+    name = f"fuzz-{uuid.uuid4().hex[:8]}"
+    Deployed(deployment=deployment).ledger.grant(name, amount=1_000_000, grant_id="fuzz")
 
     def run() -> Any:
         place, examples = (
             deployment.emulator.name,
             os.environ.get("FUZZ") or EXAMPLES.get(deployment.emulator.name, "8"),
         )
-        url, token, report = deployment.api_url, stranger("user", "reviewer", "admin").token, tmp_path / "report.json"
+        url, token, report = (
+            deployment.api_url,
+            stranger("user", "reviewer", "admin", name=name).token,
+            tmp_path / "report.json",
+        )
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "schemathesis.cli", "--no-color"),

@@ -83,7 +83,13 @@ def test_every_module_it_names_is_there(module: str) -> None:
     assert (ROOT / "layers" / "isolane" / f"{module.replace('.', '/')}.py").exists()
 
 
-PARAMETERS = sorted(set(re.findall(r"\b((?:Score|Max|OpenAi|Bedrock|Scorer|Model|Review|Api|Posts)[A-Z]\w+)`", README)))
+PARAMETERS = sorted(
+    set(
+        re.findall(
+            r"\b((?:Score|Max|OpenAi|Bedrock|Scorer|Model|Review|Api|Posts|Image|Embed|Public|Vector)[A-Z]\w+)`", README
+        )
+    )
+)
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS)
