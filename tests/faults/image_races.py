@@ -13,7 +13,6 @@ from tests.faults.meeting import Meeting
 
 _MOST, _FEW = 80, 5
 """Where time passes, or a sweeper runs, each order takes many calls."""
-_WAITING_TO_BE_HANDED_OVER = pictures.provider(WORKING, MADE, submits=(ModelBusy(), None))
 
 IMAGE_RACES = (
     Meeting(
@@ -228,44 +227,5 @@ IMAGE_RACES = (
         ends=("canceled",),
         most=_MOST,
         few=_FEW,
-    ),
-)
-
-IMAGE_CROWDS = (
-    Meeting(
-        name="two pollers, the sweeper, a cancellation, and the clock",
-        before=in_turn(pictures.provider(WORKING, MADE), pictures.grant(3), pictures.order, acts.wait(SWEEP_S)),
-        actors={
-            "A": in_turn(pictures.poll, pictures.order_another, pictures.poll),
-            "B": in_turn(pictures.poll, pictures.poll),
-            "S": pictures.sweep,
-            "C": acts.cancel,
-        },
-        time=SLOT_S,
-        ends=("completed", "canceled"),
-    ),
-    Meeting(
-        name="three orders for two pictures, failures, the sweeper, and the clock",
-        before=in_turn(pictures.provider(NOT_MADE), pictures.grant(2), pictures.order, acts.wait(SLOT_S)),
-        actors={
-            "A": in_turn(pictures.order_another, pictures.poll),
-            "B": in_turn(pictures.poll, pictures.order_with_key),
-            "C": in_turn(pictures.order_with_key, pictures.history),
-            "S": pictures.sweep,
-        },
-        time=SWEEP_S,
-        ends=("failed",),
-    ),
-    Meeting(
-        name="the deadline of a picture: pollers, a reader, a cancellation, and the clock",
-        before=in_turn(_WAITING_TO_BE_HANDED_OVER, pictures.grant(), pictures.order, acts.wait(START_S - SLOT_S)),
-        actors={
-            "A": in_turn(pictures.poll, pictures.poll),
-            "R": pictures.history,
-            "S": pictures.sweep,
-            "C": acts.cancel,
-        },
-        time=SLOT_S,
-        ends=("completed", "failed", "canceled"),
     ),
 )

@@ -13,7 +13,8 @@ from tests.faults.acts import in_turn
 from tests.faults.case import CLAIM_S
 from tests.faults.embedding_races import EMBEDDING_RACES
 from tests.faults.flows import BUSY_FOR_A_WHILE, IN_REVIEW, NO_TASK
-from tests.faults.image_races import IMAGE_CROWDS, IMAGE_RACES
+from tests.faults.image_crowds import IMAGE_CROWDS
+from tests.faults.image_races import IMAGE_RACES
 from tests.faults.meeting import Meeting
 from tests.faults.object_races import ALARM_RACES, OBJECT_RACES
 from tests.faults.task_races import _ANY_END, LAST_ATTEMPT, OLD_MESSAGE, TAKEN, TASK_RACES
