@@ -35,7 +35,7 @@ CHANCES = {"fails": 0.2, "lost": 0.05, "late": 0.05}
 CANCELED, FORGOTTEN = 0.05, 0.1
 """How many are canceled at once, and how many are never asked about."""
 MOST_KILLS = 20
-LONGEST_S = 600
+LONGEST_S = 300 + 2 * MANY
 
 
 @dataclass(frozen=True)
