@@ -70,11 +70,13 @@ token: .venv/installed.lock ## make a token for a caller: USER=ann ROLE=user; ta
 	@PYTHONPATH=$(CODE) $(PY) -m tests.environment.token
 
 # By the environment, whatever quotes are in it; and every shell has a USER of its own, who is not meant.
-token: export USER_NAME = $(if $(filter command,$(origin USER)),$(value USER))
+token grant: export USER_NAME = $(if $(filter command,$(origin USER)),$(value USER))
 
 grant: .venv/installed.lock ## give credits to a caller: USER=ann CREDITS=100; ID=welcome gives them once
-	@PYTHONPATH=layers/isolane USER_NAME='$(if $(filter command,$(origin USER)),$(USER))' \
-		CREDITS='$(CREDITS)' GRANT_ID='$(ID)' $(PY) -m tests.environment.grant
+	@PYTHONPATH=$(CODE) $(PY) -m tests.environment.grant
+
+grant: export CREDITS := $(value CREDITS)
+grant: export GRANT_ID := $(value ID)
 
 check: .venv/installed.lock ## lint, types, layers, template
 	$(PY) -m ruff check .

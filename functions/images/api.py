@@ -10,10 +10,11 @@ from images.generations import Generations, key_of
 from images.requests import prompt_of
 from isolane.api import Answer, Api, Request, not_ready, whole_number
 from isolane.bindings import Bindings
-from isolane.errors import ConfigurationError
+from isolane.deadline import Deadline
+from isolane.errors import ConfigurationError, Contended, Unavailable
 from isolane.json_edge import digest
 from isolane.ledger import Entry
-from isolane.observability import concerns, count
+from isolane.observability import concerns, count, logger
 from isolane.submissions import id_of
 from isolane.task import Status, Task, as_json, retry_after_s, timestamp
 from isolane.task_list import LONGEST_PAGE, Owned, list_tasks
@@ -48,9 +49,17 @@ class Images:
             task = self._app.tasks.settled(task)
         else:
             count("images_submitted")
-            task = self._generations.hand_over(task, deadline=request.deadline)
+            task = self._handed_over(task, deadline=request.deadline)
         headers = {"Location": f"images/{task.task_id}", **({"Idempotent-Replayed": "true"} if replayed else {})}
-        return self._answer(task, status=200 if task.terminal else 202, headers=headers)
+        return self._answer(task, status=200 if replayed and task.terminal else 202, headers=headers)
+
+    def _handed_over(self, task: Task, *, deadline: Deadline) -> Task:
+        """Whoever has paid is told the task, also where a service fails then: without its id they would pay again."""
+        try:
+            return self._generations.hand_over(task, deadline=deadline)
+        except (Contended, Unavailable) as error:
+            logger().warning("paid for, and not noted as handed over", extra={"error": type(error).__name__})
+            return task
 
     def image(self, request: Request, *, task_id: str) -> Answer:
         concerns(task_id=task_id)

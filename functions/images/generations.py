@@ -15,6 +15,7 @@ from images.pictures import checked
 from images.provider import Job, Made, NoPicture, NotMade, Prediction, Provider, Waiting, Working
 from isolane.deadline import Deadline
 from isolane.errors import IsolaneError, OutgoingError, Unavailable
+from isolane.model_errors import ModelError
 from isolane.observability import count, logger
 from isolane.paid_tasks import PaidTasks
 from isolane.task import Problem, Status, Task, text_name
@@ -55,7 +56,7 @@ class Generations:
         except NoPicture as refusal:
             return self._give_up(task, refusal.problem)
         except OutgoingError as error:
-            return _for_now(task, error, doing="submit")
+            return self._for_now(task, error, doing="submit")
         submitted = self.tasks.submitted(task, prediction_id)
         if submitted.prediction_id != prediction_id:  # ended meanwhile, or handed over twice to one who heeds no key
             self._stop(prediction_id, task, deadline=deadline)
@@ -64,11 +65,12 @@ class Generations:
     def carry_on(self, task: Task, *, deadline: Deadline) -> Task:
         """Takes the task as far as it goes now, for whoever has the right to ask the provider."""
         if task.prediction_id is None:
-            return self.hand_over(task, deadline=deadline)
+            mine = self.tasks.hand_over_again(task)
+            return self.hand_over(mine, deadline=deadline) if mine is not None else task
         try:
             prediction = self.provider.ask(task.prediction_id, _job(task), deadline=deadline)
         except OutgoingError as error:
-            return _for_now(task, error, doing="ask")
+            return self._for_now(task, error, doing="ask")
         return self._follow(task, prediction, deadline=deadline)
 
     def _follow(self, task: Task, prediction: Prediction | None, *, deadline: Deadline) -> Task:
@@ -98,7 +100,7 @@ class Generations:
 
     def _unknown(self, task: Task) -> Task:
         age_ms = self.tasks.tasks.now_ms() - (task.submitted_at_ms or 0)
-        return task if age_ms < _UNSEEN_MS else self._give_up(task, _LOST)
+        return task if age_ms < _UNSEEN_MS else self._give_up(task, _LOST, left_at_work=True)
 
     def _deliver(self, task: Task, made: Made, *, deadline: Deadline) -> Task:
         """A picture counts once it lies in our bucket; whatever is no picture counts as none."""
@@ -108,29 +110,31 @@ class Generations:
         except NoPicture as refusal:
             return self._give_up(task, refusal.problem)
         except (OutgoingError, Unavailable) as error:
-            return _for_now(task, error, doing="fetch")
+            return self._for_now(task, error, doing="fetch")
         result = {"contentType": picture.content_type, "width": picture.width, "height": picture.height}
         delivered = self.tasks.tasks.deliver(task, result=result, model=self.model)
-        if delivered.status is not Status.COMPLETED:
-            return self._late(task)
-        count("images_completed")
-        return delivered
+        return delivered if delivered.status is Status.COMPLETED else self._late(task)
 
     def _late(self, task: Task) -> Task:
         logger().warning("a picture came after its refund", extra={"task_id": task.task_id})
         count("images_late")
         return self.tasks.late(task)
 
-    def _give_up(self, task: Task, problem: Problem) -> Task:
-        count("images_failed")
+    def _give_up(self, task: Task, problem: Problem, *, left_at_work: bool = False) -> Task:
         logger().info("a picture was not made", extra={"task_id": task.task_id, "reason": problem.code})
-        return self.tasks.tasks.abandon(task, problem)
+        return self.tasks.tasks.abandon(task, problem, left_at_work=left_at_work)
 
     def _stop(self, prediction_id: str, task: Task, *, deadline: Deadline) -> None:
         try:
             self.provider.cancel(prediction_id, deadline=deadline)
         except OutgoingError as error:  # it costs somebody something, and changes nothing
-            _for_now(task, error, doing="cancel")
+            _log(task, error, doing="cancel")
+
+    def _for_now(self, task: Task, error: IsolaneError, *, doing: str) -> Task:
+        """The task goes on: a later poll tries again, when the provider has said so, and its deadline ends that."""
+        _log(task, error, doing=doing)
+        wait_s = error.retry_after_s if isinstance(error, ModelError) else None
+        return self.tasks.put_off(task, wait_s) if wait_s is not None else task
 
 
 def key_of(task: Task) -> str:
@@ -142,11 +146,9 @@ def _job(task: Task) -> Job:
     return Job(key=task.nonce, prompt=task.prompt or "")
 
 
-def _for_now(task: Task, error: IsolaneError, *, doing: str) -> Task:
-    """The task as it is: the next poll tries again, and its deadline ends that."""
+def _log(task: Task, error: IsolaneError, *, doing: str) -> None:
     about = {"task_id": task.task_id, "doing": doing, "error": type(error).__name__}
     logger().warning("the provider of pictures did not help", extra=about)
-    return task
 
 
 def build(app: Bindings, *, provider: Provider | None = None) -> Generations:

@@ -31,6 +31,10 @@ _ANCILLARY = re.compile(rb"[a-z][A-Za-z]{3}")
 _ORDER = re.compile(r"Ha*(Pa*)?D+a*E")
 """Header, a palette perhaps, pixels in one run, end; `a` may be skipped, and nothing is animated."""
 
+_PACKED_BESIDE = {b"iCCP", b"zTXt", b"iTXt"}
+"""Parts beside the pixels that are compressed, or may be."""
+_MOST_BESIDE = 4_194_304
+"""What such a part may come to, unpacked: no colour profile is larger."""
 _BYTES_IN = 16_384
 _BYTES_OUT = 262_144
 
@@ -78,6 +82,8 @@ def read(data: bytes) -> Outline:
     header = _header(chunks[0].data)
     if header.indexed and not _has_palette(chunks):
         raise Malformed("it has no palette")
+    for chunk in chunks:
+        _check_beside(chunk)
     _check_pixels((chunk.data for chunk in chunks if chunk.kind == b"IDAT"), expected=header.bytes)
     return outlined(header.outline.width, header.outline.height, end=chunks[-1].end)
 
@@ -131,17 +137,43 @@ def _has_palette(chunks: list[_Chunk]) -> bool:
 
 
 def _check_pixels(parts: Iterable[memoryview], *, expected: int) -> None:
-    unpacker, unpacked = zlib.decompressobj(), 0
+    if _size(parts, most=expected, too_large="it has more pixels than it says") != expected:
+        raise Malformed("it has fewer pixels than it says")
+
+
+def _check_beside(chunk: _Chunk) -> None:
+    """A part that says nothing of the pixels may still be a bomb for whoever opens the picture."""
+    packed = _packed_beside(chunk)
+    if packed is not None:
+        _size([packed], most=_MOST_BESIDE, too_large="a part of it is too large, unpacked")
+
+
+def _packed_beside(chunk: _Chunk) -> memoryview | None:
+    """What is compressed in it, if anything is: behind its name, a zero, and how it is compressed."""
+    if chunk.kind not in _PACKED_BESIDE:
+        return None
+    _, _, rest = bytes(chunk.data).partition(b"\0")
+    if chunk.kind != b"iTXt":
+        return memoryview(rest)[1:]
+    if not rest.startswith(b"\1"):
+        return None
+    return memoryview(rest[2:].split(b"\0", 2)[-1])  # behind the language, and the name in it
+
+
+def _size(parts: Iterable[memoryview], *, most: int, too_large: str) -> int:
+    """What the parts, one after another, come to when they are unpacked."""
+    unpacker, size = zlib.decompressobj(), 0
     try:
         for piece in _pieces(parts):
             for length in _unpacked(unpacker, piece):
-                unpacked += length
-                if unpacked > expected:
-                    raise Malformed("it has more pixels than it says")
+                size += length
+                if size > most:
+                    raise Malformed(too_large)
     except zlib.error:
         raise Malformed("it is damaged") from None
-    if not unpacker.eof or unpacker.unused_data or unpacked != expected:
-        raise Malformed("it has fewer pixels than it says")
+    if not unpacker.eof or unpacker.unused_data:
+        raise Malformed("it is damaged")
+    return size
 
 
 def _pieces(parts: Iterable[memoryview]) -> Iterator[memoryview]:

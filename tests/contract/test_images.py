@@ -159,7 +159,8 @@ def test_whatever_is_no_picture_is_paid_back(world: World, stage: Any, code: str
 def test_a_prompt_that_is_refused_is_paid_back_at_once(world: World) -> None:
     app = application(world, refusing())
     answer = submit(app)
-    assert (answer["statusCode"], answer["json"]["error"]["code"]) == (200, "refused")
+    assert (answer["statusCode"], answer["json"]["error"]["code"]) == (202, "refused")
+    assert "Retry-After" not in answer["headers"]
     assert outcome(app, answer["json"]["taskId"]) == ("failed", "refused", 100)
 
 
@@ -169,6 +170,9 @@ def test_what_the_provider_has_lost_is_paid_back_but_not_at_the_first_look(world
     assert poll(app, task_id)["status"] == "pending"
     assert poll(app, task_id, after_s=15)["status"] == "failed"
     assert outcome(app, task_id) == ("failed", "lost", 100)
+    sweep(app)
+    assert stored(app, task_id).due is None, "it is looked for once more"
+    assert len(app.provider.asked) == 3  # type: ignore[union-attr]  # the one of this test
 
 
 @pytest.mark.parametrize("trouble", [Unreachable(), ModelBusy(), ModelRejected()])
@@ -184,6 +188,56 @@ def test_a_provider_that_cannot_take_it_now_is_asked_again_under_the_same_key(wo
     assert outcome(app, task_id) == ("completed", None, 90)
     assert len({job.key for job in provider.submitted}) == 1
     assert len(provider.submitted) == 3
+
+
+def test_however_many_poll_it_is_handed_over_by_one_and_less_and_less_often(world: World) -> None:
+    provider = ScriptedProvider(submits=(Unreachable(),))
+    app = application(world, provider)
+    task_id = submit(app)["json"]["taskId"]
+    seen = []
+    for _ in range(300):
+        poll(app, task_id, after_s=1)
+        poll(app, task_id, after_s=1)
+        seen.append(len(provider.submitted))
+    assert seen[5:6] + seen[17:18] + seen[41:42] + seen[89:90] == [2, 3, 4, 5], "after 12, 36, 84 and 180 seconds"
+    assert seen[-1] == 8
+
+
+def test_a_provider_is_left_alone_for_as_long_as_it_asks_for(world: World) -> None:
+    provider = ScriptedProvider(stages=(ModelBusy(retry_after_s=30), MADE))
+    app = application(world, provider)
+    task_id = submit(app)["json"]["taskId"]
+    assert poll(app, task_id)["status"] == "pending"
+    assert poll(app, task_id, after_s=29)["status"] == "pending"
+    assert len(provider.asked) == 1
+    assert poll(app, task_id, after_s=1)["status"] == "completed"
+
+
+def test_who_has_paid_is_told_the_task_whatever_fails_then(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = application(world, ScriptedProvider())
+    with monkeypatch.context() as patch:
+        patch.setattr("isolane.paid_tasks.PaidTasks.submitted", _unavailable)
+        answer = submit(app)
+    assert (answer["statusCode"], answer["json"]["status"]) == (202, "pending")
+    assert poll(app, answer["json"]["taskId"], after_s=12)["status"] == "pending", "it is handed over again"
+    assert poll(app, answer["json"]["taskId"])["status"] == "completed"
+    assert outcome(app, answer["json"]["taskId"])[2] == 90
+
+
+@pytest.mark.parametrize("task_id", ["x" * 65, "x" * 3_000, "\u00e4"])
+def test_what_can_be_no_id_is_not_found(world: World, task_id: str) -> None:
+    app = application(world, ScriptedProvider())
+    assert app.call("GET", f"/images/{task_id}")["statusCode"] == 404
+    assert app.call("GET", f"/api/embed/batches/{task_id}")["statusCode"] == 404
+
+
+def test_a_reviewer_does_not_end_an_overdue_picture(world: World) -> None:
+    app = application(world, ScriptedProvider(stages=(WAITING,)))
+    task_id = submit(app)["json"]["taskId"]
+    world.clock.advance(600)
+    answer = app.call("POST", f"/admin/reviews/{task_id}", body={"score": 50, "comments": ["No."]})
+    assert (answer["statusCode"], answer["json"]["error"]) == (409, "review_not_taken")
+    assert stored(app, task_id).status == "pending"
 
 
 def test_a_provider_that_never_takes_it_is_given_up_and_it_is_paid_back(world: World) -> None:
@@ -238,7 +292,7 @@ def test_what_is_canceled_while_it_is_handed_over_is_stopped_at_the_provider(wor
 
     provider.submit = canceled_meanwhile  # type: ignore[method-assign]  # so that it happens in between
     answer = submit(app)
-    assert (answer["statusCode"], answer["json"]["status"]) == (200, "canceled")
+    assert (answer["statusCode"], answer["json"]["status"]) == (202, "canceled")
     assert len(provider.canceled) == 1
     assert outcome(app, answer["json"]["taskId"]) == ("canceled", None, 100)
 

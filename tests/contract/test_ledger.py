@@ -50,6 +50,7 @@ def test_one_grants_id_with_other_credits_is_refused(world: World) -> None:
     ("owner", "amount", "grant_id"),
     [
         ("", 1, "id"),
+        ("x" * 257, 1, "id"),
         ("ann", 0, "id"),
         ("ann", -5, "id"),
         ("ann", MOST_CREDITS + 1, "id"),
@@ -162,6 +163,13 @@ def test_a_cursor_of_something_else_is_refused(world: World) -> None:
     for cursor in ("", "nonsense", "eyJ0IjogImdyYW50I-KCrCIsICJjIjogMX0"):
         with pytest.raises(InvalidCursor):
             world.ledger.statement("ann", limit=2, cursor=cursor)
+
+
+def test_a_page_holds_as_many_entries_as_were_asked_for(world: World) -> None:
+    for number in range(3):
+        world.ledger.grant("ann", amount=1, grant_id=f"grant-{number}")
+    for limit in (1, 2, 3, 4):
+        assert len(world.ledger.statement("ann", limit=limit).entries) == min(limit, 3)
 
 
 def test_entries_of_one_moment_are_all_there(world: World) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from isolane.due import due
@@ -204,6 +206,14 @@ def test_a_task_that_was_made_anew_is_not_paid_back_for_the_old_one(paid: PaidTa
     assert again.nonce != old.nonce
     assert world.tasks.abandon(old, FAILED).status is Status.PENDING
     assert world.tasks.time_out(old).status is Status.PENDING
+    assert world.tasks.deliver(old, result=RESULT, model="builtin").status is Status.PENDING
+    assert paid.submitted(old, "a prediction of the old one").prediction_id is None
+    assert paid.begun(old).status is Status.PENDING
+    assert paid.put_off(old, 60).ask_after_ms == again.ask_after_ms
+    assert paid.hand_over_again(replace(old, ask_after_ms=again.ask_after_ms)) is None
+    world.clock.advance(HAND_OVER_S)
+    assert paid.sweep(replace(old, status=Status.PENDING)) is None
+    assert world.tasks.find("task-1") == again
     assert world.ledger.balance("ann") == 15
 
 
@@ -246,6 +256,21 @@ def test_a_look_at_what_is_overdue_ends_it(paid: PaidTasks, world: World) -> Non
     task, mine = paid.look("task-1", owner="ann")
     assert (task.status, mine) == (Status.FAILED, False)
     assert account(world) == paid_back("not_started")
+
+
+def test_of_two_who_hand_over_again_one_does(paid: PaidTasks, world: World) -> None:
+    task = ordered(paid)
+    world.clock.advance(HAND_OVER_S)
+    task, mine = paid.look("task-1", owner="ann")
+    assert mine
+    first = paid.hand_over_again(task)
+    assert first is not None
+    assert (first.attempt, first.ask_after_ms) == (1, int((world.clock() + 2 * HAND_OVER_S) * 1000))
+    assert paid.hand_over_again(task) is None
+    world.clock.advance(2 * HAND_OVER_S)
+    later, _ = paid.look("task-1", owner="ann")
+    assert paid.hand_over_again(later) is not None
+    assert paid.hand_over_again(submitted(paid, task_id="task-2")) is None, "it is taken"
 
 
 def test_the_first_of_two_predictions_counts(paid: PaidTasks) -> None:

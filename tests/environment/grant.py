@@ -24,8 +24,10 @@ def main() -> int:
 def _asked() -> tuple[str, int]:
     """Who gets how much."""
     owner, amount = os.environ.get("USER_NAME", ""), os.environ.get("CREDITS", "")
-    if not owner or not (amount.isascii() and amount.isdigit()) or len(amount) > len(str(MOST_CREDITS)):
+    if not owner or not amount:
         raise Problem("Say who gets how much: make grant USER=ann CREDITS=100")
+    if not (amount.isascii() and amount.isdigit()) or len(amount) > len(str(MOST_CREDITS)):
+        raise Problem(f"CREDITS is a whole number from 1 to {MOST_CREDITS:,}.")
     return owner, int(amount)
 
 

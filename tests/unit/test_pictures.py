@@ -133,9 +133,9 @@ PNGS = {
     ),
     "something behind the pixels": (
         of_chunks(header(1, 1), chunk(b"IDAT", LINE + b"more")),
-        "it has fewer pixels than it says",
+        "it is damaged",
     ),
-    "pixels without an end": (of_chunks(header(1, 1), chunk(b"IDAT", LINE[:-4])), "it has fewer pixels than it says"),
+    "pixels without an end": (of_chunks(header(1, 1), chunk(b"IDAT", LINE[:-4])), "it is damaged"),
     "pixels that are not packed": (of_chunks(header(1, 1), chunk(b"IDAT", bytes(4))), "it is damaged"),
     "a bomb": (bomb(), "it has more pixels than it says"),
     "too many parts": (
@@ -158,6 +158,31 @@ def test_a_bomb_is_not_unpacked_beyond_what_it_promises() -> None:
         assert tracemalloc.get_traced_memory()[1] < 2_000_000
     finally:
         tracemalloc.stop()
+
+
+BESIDE = {
+    "a colour profile": (b"iCCP", b"name\0\0"),
+    "a text": (b"zTXt", b"name\0\0"),
+    "an international text": (b"iTXt", b"name\0\1\0en\0name\0"),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_bomb_beside_the_pixels_is_found_too(name: str) -> None:
+    kind, before = BESIDE[name]
+
+    def beside(packed: bytes) -> bytes:
+        return of_chunks(header(1, 1), chunk(kind, before + packed), chunk(b"IDAT", LINE))
+
+    assert checked(beside(zlib.compress(bytes(4_194_304)))).width == 1
+    assert "too large, unpacked" in refusal(beside(zlib.compress(bytes(4_194_305))))
+    assert "it is damaged" in refusal(beside(zlib.compress(bytes(100))[:-1]))
+    assert "it is damaged" in refusal(beside(b"not packed"))
+
+
+def test_a_text_beside_the_pixels_may_be_as_it_is() -> None:
+    plain = chunk(b"iTXt", b"name\0\0\0en\0name\0as it is")
+    assert checked(of_chunks(header(1, 1), plain, chunk(b"IDAT", LINE))).width == 1
 
 
 def test_a_large_picture_is_read_in_little_memory_and_time() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from isolane.aws.table import Table
 from isolane.errors import ConditionFailed
-from isolane.task import Problem
+from isolane.task import Problem, is_task_id
 
 # The clauses of the conditions, each with the race that it closes.
 
@@ -85,7 +85,7 @@ class Batches:
 
     def find(self, batch_id: str, *, owner: str) -> Batch | None:
         """The owner's batch as it is now; None where there is none, or its time is over."""
-        row = self.table.get(_key(batch_id))
+        row = self.table.get(_key(batch_id)) if is_task_id(batch_id) else None
         if row is None or row["expires_at"] <= self.clock() or row["batch_owner"] != owner:
             return None
         return _batch(row, batch_id=batch_id)

@@ -30,10 +30,12 @@ NOT_GRANTED = "attribute_not_exists(#pk)"
 
 _TAKE = "SET #balance = if_not_exists(#balance, :zero) - :amount"
 _GIVE = "SET #balance = if_not_exists(#balance, :zero) + :amount"
-_ENTRIES = "#pk = :pk AND begins_with(#sk, :entries)"
-_PREFIX = "entry#"
+_ENTRIES_AND_BALANCE = "#pk = :pk AND #sk BETWEEN :entries AND :balance"
+_PREFIX, _BALANCE, _GRANTED = "entry#", "total", "done#"
+"""Keys in this order: what was granted lies before the entries, and the balance behind the newest of them."""
 _GRANT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ENTRY_ID = re.compile(r"[!-~]{1,80}")
+_LONGEST_OWNER = 256
 MOST_CREDITS = 1_000_000_000
 """Of one grant."""
 
@@ -93,8 +95,10 @@ class Ledger:
 
         Raises InvalidRequest, and IdempotencyMismatch for an id that was used with other credits.
         """
-        if not owner or not 1 <= amount <= MOST_CREDITS:
-            raise InvalidRequest(f"A grant is 1 to {MOST_CREDITS:,} credits, for somebody.")
+        if not 0 < len(owner) <= _LONGEST_OWNER:
+            raise InvalidRequest(f"Credits go to somebody, whose name has 1 to {_LONGEST_OWNER} characters.")
+        if not 1 <= amount <= MOST_CREDITS:
+            raise InvalidRequest(f"A grant is 1 to {MOST_CREDITS:,} credits.")
         if not _GRANT_ID.fullmatch(grant_id):
             raise InvalidRequest("A grant's id has 1 to 64 letters, digits, dots, underscores and hyphens.")
         persist(lambda: self._grant(owner, amount, grant_id=grant_id), until=patience(None), sleep=self.sleep)
@@ -105,25 +109,27 @@ class Ledger:
         return balance_of(self.table.get(_account(owner)))
 
     def statement(self, owner: str, *, limit: int, cursor: str | None = None) -> Statement:
-        """The balance, and a page of entries. Raises InvalidCursor."""
+        """The balance, and a page of entries, with one query for the newest. Raises InvalidCursor."""
         after = {"pk": _partition(owner), "sk": _position(cursor)} if cursor is not None else None
         page = self.table.query(
-            _ENTRIES,
-            values={"pk": _partition(owner), "entries": _PREFIX},
-            limit=limit,
+            _ENTRIES_AND_BALANCE,
+            values={"pk": _partition(owner), "entries": _PREFIX, "balance": _BALANCE},
+            limit=limit + 1 if after is None else limit,
             newest_first=True,
             after=after,
         )
+        account = next((row for row in page.items if row["sk"] == _BALANCE), None)
+        entries = [row for row in page.items if row is not account]
         return Statement(
-            balance=self.balance(owner),
-            entries=[_entry(row) for row in page.items],
+            balance=balance_of(account) if account is not None else self.balance(owner),
+            entries=[_entry(row) for row in entries],
             cursor=_cursor(page.after),
         )
 
     def _grant(self, owner: str, amount: int, *, grant_id: str) -> None:
         now_ms = int(self.clock() * 1000)
         entry = Entry(entry_id=f"grant#{grant_id}", credits=amount, reason="grant", at_ms=now_ms)
-        once = {"pk": _partition(owner), "sk": entry.entry_id, "credits": amount}
+        once = {"pk": _partition(owner), "sk": f"{_GRANTED}{entry.entry_id}", "credits": amount}
         try:
             transact(
                 [
@@ -155,7 +161,7 @@ def _partition(owner: str) -> str:
 
 
 def _account(owner: str) -> dict[str, str]:
-    return {"pk": _partition(owner), "sk": "balance"}
+    return {"pk": _partition(owner), "sk": _BALANCE}
 
 
 def _place(entry_id: str, at_ms: int) -> str:

@@ -15,6 +15,7 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 _counting = threading.Lock()
+_LONGEST = 128
 _OF_ONE_INVOCATION = ["entry", "request_id", "x_request_id", "caller", "task_id"]
 
 
@@ -42,8 +43,11 @@ def invocation(*, entry: str, context: Any) -> Iterator[None]:
 
 
 def concerns(**keys: str) -> None:
-    """Lines of this invocation carry these: `x_request_id` (the one that the caller was told), `caller`, `task_id`."""
-    logger().append_keys(**keys)
+    """Lines of this invocation carry these: `x_request_id` (the one that the caller was told), `caller`, `task_id`.
+
+    As a caller may send anything for an id, no more of it than an id can have.
+    """
+    logger().append_keys(**{name: value[:_LONGEST] for name, value in keys.items()})
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from isolane.aws.transaction import Put, transact
 from isolane.contention import patience, persist
 from isolane.errors import ConditionFailed, IdempotencyMismatch, InsufficientCredits, TransactionRefused
 from isolane.ledger import balance_of
-from isolane.task import Status, Task, from_row, to_row
+from isolane.task import Status, Task, from_row, is_task_id, to_row
 from isolane.tasks import A_WORKERS, ABSENT_OR_EXPIRED, IN_TIME, ITS_OWNER, THE_SAME_SUBMISSION, Tasks
 
 # The clauses of the conditions, each with the race that it closes.
@@ -20,6 +20,10 @@ NOT_ASKED_LATELY = "#ask_after_ms <= :now_ms"
 """Any number of pollers: the provider is asked by one of them."""
 NOT_TAKEN_YET = "attribute_not_exists(#prediction_id)"
 """Two who hand the same work over: the provider's first id is the one that is asked about."""
+THE_SAME_TURN = "#ask_after_ms = :turn_ms"
+"""Two who had a turn each, and meet: the work is handed over by the later one."""
+NOT_PUT_OFF = "#ask_after_ms < :next_ms"
+"""Somebody whom the provider has asked to wait for longer."""
 NOT_BEGUN = "#status = :pending"
 """Two who see that the provider has begun: the time to finish is counted once."""
 PAID_BACK = "#status IN (:failed, :canceled)"
@@ -27,6 +31,8 @@ PAID_BACK = "#status IN (:failed, :canceled)"
 
 ASK_EVERY_MS = 2_000
 """One question to the provider answers for everybody for so long."""
+LONGEST_PAUSE_S = 120.0
+"""Between two tries to hand work over, and for which a provider can have itself left alone."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,8 @@ class PaidTasks:
 
         Raises NotFound and Gone, as `tasks.read` does.
         """
+        if not is_task_id(task_id):
+            return self.tasks.seen_by(None, owner=owner), False
         when = f"{ITS_OWNER} AND {A_WORKERS} AND {NOT_ASKED_LATELY} AND {IN_TIME}"
         try:
             return self._slot(task_id, "SET #ask_after_ms = :next_ms", when=when, owner=owner), True
@@ -103,6 +111,38 @@ class PaidTasks:
             return self._slot(task.task_id, change, when=when, nonce=task.nonce, due_at=due_at)
         except ConditionFailed:
             return None
+
+    def hand_over_again(self, task: Task) -> Task | None:
+        """The task, if it is on me to hand it over once more; nobody else does meanwhile, and the pauses double.
+
+        So few tries, however many poll: not every provider heeds a key, and each may make a picture that nobody gets.
+        """
+        pause_s = min(self.hand_over_s * 2 ** min(task.attempt + 1, 10), LONGEST_PAUSE_S)
+        try:
+            row = self.tasks.table.update(
+                {"task_id": task.task_id},
+                "SET #ask_after_ms = :next_ms, #attempt = #attempt + :one",
+                when=f"{A_WORKERS} AND {THE_SAME_SUBMISSION} AND {NOT_TAKEN_YET} AND {THE_SAME_TURN}",
+                values={
+                    **_STATES,
+                    "nonce": task.nonce,
+                    "turn_ms": task.ask_after_ms,
+                    "next_ms": self.tasks.now_ms() + int(pause_s * 1000),
+                    "one": 1,
+                },
+            )
+        except ConditionFailed:
+            return None
+        return from_row(row)
+
+    def put_off(self, task: Task, wait_s: float) -> Task:
+        """Leaves the provider alone for as long as it asks for, two minutes at the most."""
+        return self._move(
+            task,
+            "SET #ask_after_ms = :next_ms",
+            when=f"{A_WORKERS} AND {THE_SAME_SUBMISSION} AND {NOT_PUT_OFF}",
+            next_ms=self.tasks.now_ms() + int(min(wait_s, LONGEST_PAUSE_S) * 1000),
+        )
 
     def submitted(self, task: Task, prediction_id: str) -> Task:
         """Notes by which id the provider knows the work. Returns the task as it is, maybe with another id, or ended."""

@@ -39,10 +39,11 @@ class Sweeper:
         self._pool = Pool(at_once)
 
     def sweep(self, *, deadline: Deadline) -> None:
-        """Every duty in turn; one that fails leaves the others alone."""
-        for duty in self._duties:
+        """Every duty in turn, each with its share of the time that is left; one that fails leaves the others alone."""
+        for number, duty in enumerate(self._duties):
+            share = deadline.within(deadline.left_s() / (len(self._duties) - number))
             try:
-                done = self._done(duty, deadline=deadline)
+                done = self._done(duty, deadline=share)
             except IsolaneError as error:  # what is due cannot be found; it will be in a minute
                 logger().warning("swept badly", extra={"duty": duty.name, "error": type(error).__name__})
                 continue

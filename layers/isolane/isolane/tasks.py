@@ -119,12 +119,16 @@ class Tasks:
         return self.seen_by(self.find(task_id) if is_task_id(task_id) else None, owner=owner)
 
     def seen_by(self, task: Task | None, *, owner: str) -> Task:
+        """The task for its owner, as it is once it is known that its deadline has passed."""
+        return self.settled(self._there(task, owner=owner))
+
+    def _there(self, task: Task | None, *, owner: str) -> Task:
         now_ms = self.now_ms()
         if task is None or task.owner != owner or task.forgotten(now_ms):
             raise NotFound("There is no such task.", code="task_not_found")
         if task.expired(now_ms):
             raise Gone("The task was finished, and its result has expired.", code="task_expired")
-        return self.settled(task)
+        return task
 
     def settled(self, task: Task) -> Task:
         """The task, failed as timed out if its deadline has passed."""
@@ -185,15 +189,19 @@ class Tasks:
             fields=_result(result, model=model),
             paid=task.paid,
         )
-        return self._finish(task, delivered, when=f"{A_WORKERS} AND {THE_SAME_SUBMISSION}")
+        ended = self._finish(task, delivered, when=f"{A_WORKERS} AND {THE_SAME_SUBMISSION}")
+        if ended.claim == delivered.fields["claim"]:  # else it was counted by somebody
+            count("delivered")
+        return ended
 
     def fail(self, task: Task, problem: Problem) -> Task:
         """Ends a claimed task without one."""
         return self._fail(task, problem, when=STILL_MINE, claim=task.claim)
 
-    def abandon(self, task: Task, problem: Problem) -> Task:
+    def abandon(self, task: Task, problem: Problem, *, left_at_work: bool = False) -> Task:
         """Fails a task that nobody will work on any more, whoever held it: its message is a dead letter, for one."""
-        return self._fail(task, problem, when=f"{A_WORKERS} AND {THE_SAME_SUBMISSION}")
+        when = f"{A_WORKERS} AND {THE_SAME_SUBMISSION}"
+        return self._fail(task, problem, when=when, left_at_work=left_at_work)
 
     def time_out(self, task: Task) -> Task:
         """Fails a task whose deadline has passed."""
@@ -280,7 +288,8 @@ class Tasks:
     def _judged(self, refusal: ConditionFailed, *, reviewer: str, result: Any) -> Task:
         """What a refused verdict met: the same verdict, or a reason why it comes to nothing."""
         found = from_row(refusal.found) if refusal.found is not None else None
-        task = self.seen_by(found, owner=found.owner if found is not None else "")
+        there = self._there(found, owner=found.owner if found is not None else "")
+        task = there if there.paid else self.settled(there)  # nobody reviews what was paid for, or pays it back here
         if task.status is Status.COMPLETED and task.reviewer == reviewer and task.result == result:
             return task
         raise _no_verdict(task, reviewer=reviewer, now_ms=self.now_ms())
