@@ -50,7 +50,25 @@ def _took_slot(before: Task, after: Task, move: Move) -> bool:
 
 
 def _may_wait(before: Task, after: Task, move: Move) -> bool:
-    return _took_slot(before, after, move) or _was_handed_over(before, after, move)
+    drawn = (_took_slot, _was_handed_over, _is_handed_over_again, _is_put_off)
+    return any(each(before, after, move) for each in drawn)
+
+
+def _may_go_on(before: Task, after: Task, move: Move) -> bool:
+    return _took_slot(before, after, move) or _is_put_off(before, after, move)
+
+
+def _is_handed_over_again(before: Task, after: Task, _move: Move) -> bool:
+    """By whoever has the turn; nobody else does for longer than a slot."""
+    pause_ms = (after.ask_after_ms or 0) - (before.ask_after_ms or 0)
+    untaken = before.prediction_id is None and pause_ms > ASK_EVERY_MS
+    return untaken and replace(before, attempt=before.attempt + 1, ask_after_ms=after.ask_after_ms) == after
+
+
+def _is_put_off(before: Task, after: Task, _move: Move) -> bool:
+    """The provider is left alone for longer."""
+    longer = (after.ask_after_ms or 0) > (before.ask_after_ms or 0)
+    return longer and replace(before, ask_after_ms=after.ask_after_ms) == after
 
 
 def _was_handed_over(before: Task, after: Task, _move: Move) -> bool:
@@ -87,7 +105,7 @@ _OPEN = (Status.PENDING, Status.PROCESSING)
 MOVES: dict[tuple[Status, Status], Callable[[Task, Task, Move], bool]] = {
     (Status.PENDING, Status.PENDING): _may_wait,
     (Status.PENDING, Status.PROCESSING): _has_begun,
-    (Status.PROCESSING, Status.PROCESSING): _took_slot,
+    (Status.PROCESSING, Status.PROCESSING): _may_go_on,
     **{(status, Status.COMPLETED): _may_be_delivered for status in _OPEN},
     **{(status, Status.FAILED): _may_fail for status in _OPEN},
     **{(status, Status.CANCELED): _always for status in _OPEN},

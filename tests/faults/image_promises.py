@@ -1,7 +1,7 @@
 """What holds of pictures and of the credits that they cost, whatever went wrong on the way."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from isolane.task import Status, Task
@@ -11,6 +11,8 @@ from tests.faults.image_moves import is_picture, is_slot
 from tests.faults.right_answers import picture_of, place_of
 
 _ACCOUNT = f"account#{OWNER}"
+_ENTRY = f"{_ACCOUNT}/entry#"
+_BALANCE = f"{_ENTRY}999999999999999#balance"
 _PAID_BACK = (Status.FAILED, Status.CANCELED)
 
 
@@ -25,7 +27,7 @@ def balance_is_the_sum_of_entries(case: Case) -> None:
 def entries_stand(case: Case) -> None:
     """An entry is written once, and never changes or goes."""
     for change in case.changes:
-        if change.key.startswith(f"{_ACCOUNT}/entry#"):
+        if change.key.startswith(_ENTRY) and change.key != _BALANCE:
             require(change.before is None and change.after is not None, "an entry was changed, or is lost")
 
 
@@ -144,16 +146,13 @@ def _pictures(case: Case) -> list[Task]:
 
 
 def _entries(case: Case, prefix: str = "") -> list[Mapping[str, Any]]:
-    return [row for _, row in _rows(case, "entry#") if row["entry_id"].startswith(prefix)]
-
-
-def _rows(case: Case, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    return (it for it in case.rows("StateTable").items() if it[0].startswith(f"{_ACCOUNT}/{kind}"))
+    rows = (row for key, row in case.rows("StateTable").items() if key.startswith(_ENTRY) and key != _BALANCE)
+    return [row for row in rows if row["entry_id"].startswith(prefix)]
 
 
 def _balances(case: Case) -> list[int]:
     """All that there were, in order."""
-    changes = [change.after for change in case.changes if change.key == f"{_ACCOUNT}/balance"]
+    changes = [change.after for change in case.changes if change.key == _BALANCE]
     require(None not in changes, "an account was lost")
     return [0, *(row["balance"] for row in changes if row is not None)]
 

@@ -30,9 +30,10 @@ NOT_GRANTED = "attribute_not_exists(#pk)"
 
 _TAKE = "SET #balance = if_not_exists(#balance, :zero) - :amount"
 _GIVE = "SET #balance = if_not_exists(#balance, :zero) + :amount"
-_ENTRIES_AND_BALANCE = "#pk = :pk AND #sk BETWEEN :entries AND :balance"
-_PREFIX, _BALANCE, _GRANTED = "entry#", "total", "done#"
-"""Keys in this order: what was granted lies before the entries, and the balance behind the newest of them."""
+_ENTRIES_AND_BALANCE = "#pk = :pk AND begins_with(#sk, :entries)"
+_PREFIX = "entry#"
+_BALANCE = f"{_PREFIX}999999999999999#balance"
+"""As if it were the newest entry, so that a statement is one query."""
 _GRANT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ENTRY_ID = re.compile(r"[!-~]{1,80}")
 _LONGEST_OWNER = 256
@@ -113,7 +114,7 @@ class Ledger:
         after = {"pk": _partition(owner), "sk": _position(cursor)} if cursor is not None else None
         page = self.table.query(
             _ENTRIES_AND_BALANCE,
-            values={"pk": _partition(owner), "entries": _PREFIX, "balance": _BALANCE},
+            values={"pk": _partition(owner), "entries": _PREFIX},
             limit=limit + 1 if after is None else limit,
             newest_first=True,
             after=after,
@@ -129,7 +130,7 @@ class Ledger:
     def _grant(self, owner: str, amount: int, *, grant_id: str) -> None:
         now_ms = int(self.clock() * 1000)
         entry = Entry(entry_id=f"grant#{grant_id}", credits=amount, reason="grant", at_ms=now_ms)
-        once = {"pk": _partition(owner), "sk": f"{_GRANTED}{entry.entry_id}", "credits": amount}
+        once = {"pk": _partition(owner), "sk": entry.entry_id, "credits": amount}
         try:
             transact(
                 [
