@@ -9,7 +9,7 @@ import pytest
 from isolane.due import due
 from isolane.ending import LATE, LOOK_AFTER_S
 from isolane.errors import Conflict, Gone, IdempotencyMismatch, InsufficientCredits, NotFound
-from isolane.paid_tasks import ASK_EVERY_MS, PaidTasks
+from isolane.paid_tasks import ASK_EVERY_MS, LONGEST_PAUSE_S, PaidTasks
 from isolane.task import DAY_S, PAID_RESULT_S, REMEMBERED_S, Problem, Status, Task
 from tests.world import World
 
@@ -271,6 +271,14 @@ def test_of_two_who_hand_over_again_one_does(paid: PaidTasks, world: World) -> N
     later, _ = paid.look("task-1", owner="ann")
     assert paid.hand_over_again(later) is not None
     assert paid.hand_over_again(submitted(paid, task_id="task-2")) is None, "it is taken"
+
+
+def test_who_is_put_off_for_longer_stays_so(paid: PaidTasks, world: World) -> None:
+    task = submitted(paid)
+    until_ms = int((world.clock() + 60) * 1000)
+    assert paid.put_off(task, 60).ask_after_ms == until_ms
+    assert paid.put_off(task, 30).ask_after_ms == until_ms
+    assert paid.put_off(task, 3_600).ask_after_ms == int((world.clock() + LONGEST_PAUSE_S) * 1000)
 
 
 def test_the_first_of_two_predictions_counts(paid: PaidTasks) -> None:
