@@ -162,8 +162,8 @@ def test_every_account_balances_to_the_entry_and_every_picture_opens(models: Pro
         balance = user.credits().json["balance"]
         assert balance == sum(entry["credits"] for entry in entries) == GRANT - PRICE * len(delivered)
         ends.update(task.get("error", {}).get("code", task["status"]) for task in tasks)
-    made = {key: len(known["ids"]) for key, known in models.predictions.record.as_json()["keys"].items()}
-    assert set(made.values()) == {1}, "one key is one prediction"
+    keys = models.predictions.record.as_json()["keys"].values()
+    assert max(len(known["ids"]) for known in keys) == 1, "one key is one prediction"
     print(f"{MANY} pictures: {dict(ends)}; killed: {dict(kills)}")  # noqa: T201 - with -s, or where it fails
     assert kills.total() > 0
     assert ends["completed"] > 0
