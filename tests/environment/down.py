@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.environment import emulator, stack
+from tests.environment import emulator, processes, stack
 from tests.environment.console import run, say
 from tests.environment.places import LOCAL, endpoint, is_ministack, started
 from tests.waiting import WaitedTooLong, wait_until
@@ -24,6 +24,8 @@ def down(*, local: Path = LOCAL) -> bool:
     running = ours is not None and is_ministack(ours.pid)
     if ours is not None and running:
         _stop(ours.pid)
+        for pid in processes.left_behind(local / "tmp"):
+            processes.kill(pid)
     (local / "emulator.json").unlink(missing_ok=True)
     return running
 

@@ -1,12 +1,15 @@
 """The local AWS comes up, goes down, keeps its data and forgets them, whatever else is on the machine."""
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from socket import create_server
 
 import pytest
 
-from tests.environment import clients, emulator, stack
+from tests.environment import clients, emulator, processes, stack
 from tests.environment.console import Problem
 from tests.environment.down import down, reset
 from tests.environment.dynamodb_local import free_port
@@ -75,7 +78,11 @@ def test_stopping_twice_is_as_good_as_once_and_stops_nobody_elses(url: str, loca
     ours = started(local=local)
     assert ours is not None
     assert is_ministack(ours.pid)
-    assert (down(local=local), down(local=local)) == (True, False)
+    code = str(local / "tmp" / "ministack-lambda-x")
+    with subprocess.Popen([sys.executable, "-c", "input()", code], stdin=subprocess.PIPE) as forgotten:
+        assert (down(local=local), down(local=local)) == (True, False)
+        if processes.VISIBLE:
+            assert forgotten.wait(timeout=10) == -signal.SIGKILL, "what MiniStack has forgotten ends with it"
     assert not is_ministack(ours.pid)
 
 
