@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from embeddings import ngrams
-from embeddings.gate import Gate, may_ask
+from embeddings.gate import Gate
 from isolane.deadline import Deadline
 from isolane.errors import ConfigurationError
 from isolane.model_errors import ModelError, ModelRejected, ReplyUnreadable
+from isolane.model_rate import may_ask
 from isolane.similarity import Vector, unit
 
 if TYPE_CHECKING:

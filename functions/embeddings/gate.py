@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from isolane.circuit import Open, Probe
-from isolane.errors import Contended, IsolaneError, Unavailable
+from isolane.errors import IsolaneError
 from isolane.model_errors import ModelBusy, ModelNotAsked
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from isolane.breaker import Breaker
     from isolane.deadline import Deadline
     from isolane.permits import Permits
-    from isolane.rate_limit import RateLimit
 
 LEASE_MARGIN_S = 2.0
 """How much longer than its calls a permit is held: work stops before its lease does."""
@@ -72,19 +71,3 @@ class Gate:
             self.breaker.succeeded(self.name, probe=probe)
         elif probe is not None:
             self.breaker.give_back(self.name, probe)
-
-
-def may_ask(name: str, *, rate: RateLimit | None) -> Callable[[], None]:
-    """What takes one of a model's rate before each request; where none is left, it raises ModelNotAsked."""
-
-    def take() -> None:
-        if rate is None:
-            return
-        try:
-            taken = rate.take(f"model#{name}")
-        except (Unavailable, Contended) as error:
-            raise ModelNotAsked from error
-        if not taken.allowed:
-            raise ModelNotAsked(retry_after_s=taken.retry_after_s)
-
-    return take

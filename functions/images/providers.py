@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from images import hosts
 from images.builtin_images import BuiltinImages
 from images.provider import Provider
+from images.rated import RatedProvider
 from isolane.errors import ConfigurationError
 from isolane.http import checked_url
+from isolane.model_rate import may_ask
 
 if TYPE_CHECKING:
     from isolane.bindings import Bindings
@@ -44,7 +46,10 @@ def build(app: Bindings) -> Provider:
     kind, _, model = app.settings.image_provider.partition(":")
     if kind == "builtin":
         return BuiltinImages()
-    return _replicate(app, model) if kind == "replicate" else _bedrock(app, model)
+    provider = _replicate(app, model) if kind == "replicate" else _bedrock(app, model)
+    if app.model_rate is None:
+        return provider
+    return RatedProvider(provider=provider, may_ask=may_ask(app.settings.image_provider, rate=app.model_rate))
 
 
 def _replicate(app: Bindings, model: str) -> Provider:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from isolane.deadline import Deadline
-from isolane.errors import Contended, Unavailable
-from isolane.model_errors import ModelNotAsked
+from isolane.model_rate import may_ask
 from isolane.rate_limit import RateLimit
 from scoring.prompt import Prompt
 from scoring.scorers import Model
@@ -21,11 +20,6 @@ class RatedModel:
     rate: RateLimit
 
     def ask(self, prompt: Prompt, *, deadline: Deadline) -> str:
-        """What the model says. Raises ModelNotAsked, also where nobody can say how much of the rate is left."""
-        try:
-            taken = self.rate.take(f"model#{self.name}")
-        except (Unavailable, Contended) as error:
-            raise ModelNotAsked from error
-        if not taken.allowed:
-            raise ModelNotAsked(retry_after_s=taken.retry_after_s)
+        """What the model says. Raises ModelNotAsked."""
+        may_ask(self.name, rate=self.rate)()
         return self.model.ask(prompt, deadline=deadline)

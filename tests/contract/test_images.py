@@ -10,9 +10,12 @@ import pytest
 
 from images.generations import key_of
 from images.provider import NoPicture
+from images.rated import RatedProvider
 from isolane.deadline import Deadline
 from isolane.errors import Unavailable, Unreachable
 from isolane.model_errors import ModelBusy, ModelRejected
+from isolane.model_rate import may_ask
+from isolane.rate_limit import RateLimit
 from isolane.task import PAID_RESULT_S, Problem, Task
 from tests.application import Application
 from tests.doubles.scripted_provider import (
@@ -211,6 +214,17 @@ def test_a_provider_is_left_alone_for_as_long_as_it_asks_for(world: World) -> No
     assert poll(app, task_id, after_s=29)["status"] == "pending"
     assert len(provider.asked) == 1
     assert poll(app, task_id, after_s=1)["status"] == "completed"
+
+
+def test_a_provider_is_spoken_to_no_oftener_than_it_allows(world: World) -> None:
+    provider = ScriptedProvider(stages=(WORKING, MADE))
+    rate = RateLimit(world.values.table, limit=20, period_s=60.0, burst=1, clock=world.clock)
+    rated = RatedProvider(provider=provider, may_ask=may_ask("replicate:somebody/something", rate=rate))
+    app = Application(world, provider=rated)
+    task_id = submit(app)["json"]["taskId"]
+    assert len(provider.submitted) == 1
+    assert [poll(app, task_id)["status"] for _ in range(4)] == ["pending", "processing", "processing", "completed"]
+    assert len(provider.asked) == 2, "once in three seconds"
 
 
 def test_who_has_paid_is_told_the_task_whatever_fails_then(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
