@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import repeat
 from threading import Barrier
 from typing import NoReturn
 
 from isolane.deadline import Deadline
 from isolane.errors import Unavailable
 from isolane.sweep import Duty, Sweeper
+from tests.world import Clock
 
 
 def unavailable(*_: object) -> NoReturn:
@@ -56,3 +58,16 @@ def test_things_that_wait_are_done_side_by_side() -> None:
     together = Barrier(2, timeout=5)
     sweep(Duty(name="slow", due=lambda: [1, 2, 3, 4], perform=lambda *_: together.wait()), at_once=2)
     assert not together.broken
+
+
+def test_a_duty_without_end_leaves_the_others_their_share_of_the_time() -> None:
+    clock, done = Clock(), list[str]()
+
+    def perform(item: str, _: Deadline) -> None:
+        done.append(item)
+        clock.advance(4)
+
+    endless = Duty(name="endless", due=lambda: repeat("endless"), perform=perform)
+    other = Duty(name="other", due=lambda: ["other"], perform=perform)
+    Sweeper([endless, other]).sweep(deadline=Deadline.after(30, clock=clock))
+    assert done == ["endless", "endless", "endless", "other"]
