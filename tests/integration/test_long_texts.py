@@ -15,8 +15,9 @@ SENTENCE = "天下大势，分久必合，合久必分。"
 
 
 def novel(length: int) -> str:
-    """A chapter that nobody has had scored before."""
-    return f"{uuid.uuid4().hex}。\n" + ((SENTENCE * 12 + "\n") * (length // 180 + 1))[: length - 34]
+    """A chapter that nobody has had scored before, nor any part of it: an earlier run's parts may be kept still."""
+    run = uuid.uuid4().hex
+    return f"{run}。\n" + ((SENTENCE * 12 + run[:8] + "\n") * (length // 180 + 1))[: length - 34]
 
 
 def test_a_chapter_of_sixty_thousand_characters_is_scored_in_its_parts(models: Models) -> None:
