@@ -20,7 +20,13 @@ def novel(length: int) -> str:
     return f"{run}。\n" + ((SENTENCE * 12 + run[:8] + "\n") * (length // 180 + 1))[: length - 34]
 
 
+def said(score: int, *, delay_s: float = 0) -> steps.Step:
+    """A score with a comment that nobody has made before: what was said of parts is put together once, and kept."""
+    return steps.score(score, delay_s=delay_s, comments=[uuid.uuid4().hex])
+
+
 def test_a_chapter_of_sixty_thousand_characters_is_scored_in_its_parts(models: Models) -> None:
+    models.server.play(said(80))
     text = novel(60_000)
     assert len(text) == 60_000
     done = models.api.wait(models.api.submit(text).json["taskId"], timeout_s=120)
@@ -31,7 +37,7 @@ def test_a_chapter_of_sixty_thousand_characters_is_scored_in_its_parts(models: M
 
 def test_parts_that_take_several_deliveries_show_progress_and_cost_one_attempt(models: Models) -> None:
     """Each answer takes 1.5 s; models have 6 s of a delivery, and no part is begun with less than 4 s left."""
-    models.server.play(steps.score(70, delay_s=1.5))
+    models.server.play(said(70, delay_s=1.5))
     text = novel(30_000)
     task_id = models.api.submit(text).json["taskId"]
     parts = len(parts_of(text))
