@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -20,6 +19,7 @@ from isolane.documents import Document
 from isolane.errors import IdempotencyMismatch, InvalidRequest, NotFound, Overloaded, Unavailable
 from isolane.model_errors import InputTooLong, ModelBusy, ModelError, ModelRefused
 from isolane.observability import count, logger
+from isolane.serving import serving
 from isolane.similarity import Vector
 from isolane.submissions import id_of
 from isolane.task import Problem
@@ -170,11 +170,5 @@ def build(app: Bindings, *, embedder: Embedder | None = None) -> Api:
     return api
 
 
-@functools.cache
-def _api() -> Api:
-    return build(Bindings.from_env())
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """What Lambda calls."""
-    return _api()(event, context)
+handler = serving(build)
+"""What Lambda calls."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from images import generations as pictures
 from images.generations import Generations, key_of
 from images.requests import prompt_of
-from isolane.api import Answer, Api, Request, not_ready, whole_number
+from isolane.api import Answer, Api, Request, whole_number
 from isolane.bindings import Bindings
 from isolane.deadline import Deadline
-from isolane.errors import ConfigurationError, Contended, Unavailable
+from isolane.errors import Contended, Unavailable
 from isolane.json_edge import digest
 from isolane.ledger import Entry
 from isolane.observability import concerns, count, logger
+from isolane.serving import serving
 from isolane.submissions import id_of
 from isolane.task import Status, Task, as_json, retry_after_s, timestamp
 from isolane.task_list import LONGEST_PAGE, Owned, list_tasks
@@ -127,15 +127,5 @@ def build(app: Bindings, *, generations: Generations | None = None) -> Api:
     return api
 
 
-@functools.cache
-def _api() -> Api:
-    return build(Bindings.from_env())
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """What Lambda calls."""
-    try:
-        api = _api()
-    except ConfigurationError as error:
-        return not_ready(error, event, context)
-    return api(event, context)
+handler = serving(build)
+"""What Lambda calls."""

@@ -10,6 +10,7 @@ from isolane.api import Answer, Api, Request
 from isolane.bindings import Bindings
 from isolane.errors import InvalidRequest
 from isolane.objects import Called
+from isolane.serving import serving
 from isolane.shapes import Shape
 from isolane.submissions import LONGEST_KEY
 from isolane.task import timestamp
@@ -109,11 +110,5 @@ def build(app: Bindings) -> Api:
     return api
 
 
-@functools.cache
-def _api() -> Api:
-    return build(Bindings.from_env())
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """What Lambda calls."""
-    return _api()(event, context)
+handler = serving(build)
+"""What Lambda calls."""

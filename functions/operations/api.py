@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Any
-
 from isolane.api import Answer, Api, Request
 from isolane.bindings import Bindings
+from isolane.serving import serving
 from operations.reviews import ROLES, Reviewing
 from operations.stats import Stats
 from web import document
@@ -36,11 +34,5 @@ def build(app: Bindings) -> Api:
     return api
 
 
-@functools.cache
-def _api() -> Api:
-    return build(Bindings.from_env())
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """What Lambda calls."""
-    return _api()(event, context)
+handler = serving(build)
+"""What Lambda calls."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from isolane.api import Answer, Api, Request, not_ready, whole_number
+from isolane.api import Answer, Api, Request, whole_number
 from isolane.bindings import Bindings
-from isolane.errors import ConfigurationError, InvalidRequest
+from isolane.errors import InvalidRequest
 from isolane.json_edge import digest
 from isolane.observability import concerns
+from isolane.serving import serving
 from isolane.submissions import Submission
 from isolane.task import Status, Task, as_json
 from isolane.task_list import LONGEST_PAGE, list_tasks
@@ -100,15 +100,5 @@ def build(app: Bindings) -> Api:
     return api
 
 
-@functools.cache
-def _api() -> Api:
-    return build(Bindings.from_env())
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """What Lambda calls."""
-    try:
-        api = _api()
-    except ConfigurationError as error:
-        return not_ready(error, event, context)
-    return api(event, context)
+handler = serving(build)
+"""What Lambda calls."""

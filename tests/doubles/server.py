@@ -9,6 +9,7 @@ import ssl
 import struct
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -121,19 +122,19 @@ class Server:
         return self.record.max_concurrency
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler, ABC):
     """Keeps the record, takes the script, and leaves the rest to `answer`."""
 
     record: ClassVar[Any]
     scheme: ClassVar[str]
 
+    @abstractmethod
     def answer(self, body: str) -> None:
         """Answers one request that was recorded."""
-        raise NotImplementedError
 
+    @abstractmethod
     def script(self, told: Any) -> None:
         """Takes what PUT /script says."""
-        raise NotImplementedError
 
     def handle(self) -> None:
         with suppress(ConnectionError):  # who called may have hung up, which is what some tests are about

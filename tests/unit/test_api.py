@@ -12,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isolane.api import Answer, Api, Request, not_ready, whole_number
+from isolane.bindings import Bindings
 from isolane.callers import LOCAL, Caller
 from isolane.errors import ConfigurationError, Contended, InvalidRequest, Overloaded, Unavailable
 from isolane.observability import logger
+from isolane.serving import serving
+from tests.world import settings
 
 USER = Caller(name="ann", roles=frozenset({"user"}))
 
@@ -235,3 +238,18 @@ def test_a_query_number_has_a_default_and_a_limit() -> None:
     assert whole_number("500", name="limit", default=20, smallest=1, largest=100) == 100
     assert whole_number("9" * 5000, name="limit", default=20, smallest=1, largest=100) == 100
     assert whole_number("0" * 5000 + "7", name="limit", default=20, smallest=1, largest=100) == 7
+
+
+def test_whatever_cannot_start_answers_and_nothing_is_built_before_the_first_call() -> None:
+    built: list[Bindings] = []
+
+    def build(app: Bindings) -> Api:
+        built.append(app)
+        raise ConfigurationError("ModelTimeout does not fit.")
+
+    handler = serving(build)
+    assert built == []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Bindings, "from_env", lambda: Bindings(settings()))
+        assert [handler({}, Context())["statusCode"] for _ in range(2)] == [503, 503]
+    assert len(built) == 2, "it is tried again: somebody may have mended it"

@@ -109,7 +109,8 @@ def test_the_address_of_aws_is_always_declared_and_never_under_a_condition() -> 
 def test_every_handler_exists(function: str) -> None:
     module, _, handler = property_of(function, "Handler").rpartition(".")
     code = ROOT / property_of(function, "CodeUri") / f"{module.replace('.', '/')}.py"
-    assert re.search(rf"^def {handler}\(event: .*, context: .*\)", code.read_text(), re.MULTILINE)
+    made = rf"^(def {handler}\(event: .*, context: .*\)|{handler} = serving\(build\)$)"
+    assert re.search(made, code.read_text(), re.MULTILINE)
     assert importlib.util.find_spec(module) is not None
 
 
